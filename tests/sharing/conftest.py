@@ -1,6 +1,7 @@
 """Models whose outputs differ from image to image, and plain Python to use them in."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -8,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from sharing.fake_hub import serve
 
 import unknot
 from unknot import nets, objectives
@@ -92,6 +94,37 @@ def make_scored_run(tiny, tmp_path_factory):
         return run
 
     return make
+
+
+@pytest.fixture(scope="module")
+def server():
+    """A hub of this machine, and its address."""
+    with serve() as (hub, address):
+        yield hub, address
+
+
+@pytest.fixture(scope="module")
+def python(server, tmp_path_factory):
+    """Run a script in a process that knows no other hub; gives what it prints as JSON."""
+    home = tmp_path_factory.mktemp("home")
+
+    def call(script, *words, **env):
+        own = {
+            "HF_ENDPOINT": server[1],
+            "HF_HOME": str(home),
+            "HF_TOKEN": "hf_right",
+            "HF_HUB_DISABLE_XET": "1",
+            "HF_HUB_DISABLE_TELEMETRY": "1",
+            "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+            "NO_PROXY": "127.0.0.1",
+        }
+        command = [sys.executable, "-c", script, *map(str, words)]
+        settings = {**os.environ, **own, **env}
+        done = subprocess.run(command, capture_output=True, text=True, env=settings)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout.splitlines()[-1]), done.stderr
+
+    return call
 
 
 @pytest.fixture(scope="session")

@@ -18,6 +18,8 @@ class Hub:
         self.repos = {}
         self.requests = []
         self.cards = []
+        self.before_creation, self.before_commit = {}, {}
+        """What happens to a repository while a client is at it: functions by its name."""
         self.lies = {}
         """What is said of a repository in place of the truth: a body and headers."""
 
@@ -103,6 +105,7 @@ class Handler(BaseHTTPRequestHandler):
             name = f"{facts.get('organization') or 'user'}/{facts['name']}"
             new = {"commits": [{".gitattributes": b""}], "private": bool(facts.get("private"))}
             new = {"visibility": facts.get("visibility"), **new}
+            self.hub.before_creation.pop(name, bool)()
             if name in self.hub.repos:
                 return self.reply({"error": "exists"}, 409)
             self.hub.repos[name] = new
@@ -113,17 +116,31 @@ class Handler(BaseHTTPRequestHandler):
         name = re.match(REPO, self.path)[1]
         if "/preupload/" in self.path:
             how = {"uploadMode": "regular", "shouldIgnore": False}
-            files = [{"path": file["path"], **how} for file in json.loads(body)["files"]]
+            last = self.hub.commits(name)[-1]
+            files = [
+                {"path": path, **how, "oid": git_sum(last[path]) if path in last else None}
+                for path in (file["path"] for file in json.loads(body)["files"])
+            ]
             return self.reply({"files": files})
+        self.hub.before_commit.pop(name, bool)()
         files = dict(self.hub.commits(name)[-1])
         for line in map(json.loads, body.splitlines()):
-            if line["key"] == "file":
+            if line["key"] == "header":
+                parent = line["value"].get("parentCommit")
+                if parent not in (None, self.hub.sha(name)):
+                    return self.reply({"error": "a commit has happened since"}, 412)
+            elif line["key"] == "file":
                 files[line["value"]["path"]] = base64.b64decode(line["value"]["content"])
             elif line["key"] == "deletedFile":
                 del files[line["value"]["path"]]
         self.hub.commits(name).append(files)
         url = f"http://{self.headers['Host']}/{name}/commit/{self.hub.sha(name)}"
         return self.reply({"success": True, "commitOid": self.hub.sha(name), "commitUrl": url})
+
+
+def git_sum(data):
+    """The name that git gives to the content of a file."""
+    return hashlib.sha1(b"blob %d\0%s" % (len(data), data)).hexdigest()
 
 
 @contextmanager

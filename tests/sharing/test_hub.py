@@ -1,12 +1,8 @@
 """Models on a hub of this machine: what is put there, what is fetched, and what is refused."""
 
 import json
-import os
-import subprocess
-import sys
 
 import pytest
-from sharing.fake_hub import serve
 
 from unknot.core.errors import ConfigError
 from unknot.sharing import hub as ours
@@ -19,36 +15,6 @@ NAME = "me/faces"
 @pytest.fixture(scope="module")
 def run(make_scored_run):
     return make_scored_run("mig").path
-
-
-@pytest.fixture(scope="module")
-def server():
-    with serve() as (hub, address):
-        yield hub, address
-
-
-@pytest.fixture(scope="module")
-def python(server, tmp_path_factory):
-    """Run a script in a process that knows no other hub; gives what it prints as JSON."""
-    home = tmp_path_factory.mktemp("home")
-
-    def call(script, *words, **env):
-        own = {
-            "HF_ENDPOINT": server[1],
-            "HF_HOME": str(home),
-            "HF_TOKEN": "hf_right",
-            "HF_HUB_DISABLE_XET": "1",
-            "HF_HUB_DISABLE_TELEMETRY": "1",
-            "HF_HUB_DISABLE_PROGRESS_BARS": "1",
-            "NO_PROXY": "127.0.0.1",
-        }
-        command = [sys.executable, "-c", script, *map(str, words)]
-        settings = {**os.environ, **own, **env}
-        done = subprocess.run(command, capture_output=True, text=True, env=settings)
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout.splitlines()[-1]), done.stderr
-
-    return call
 
 
 JOURNEY = """

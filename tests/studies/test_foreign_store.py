@@ -57,6 +57,7 @@ DAMAGE = {
     "steps in words": "UPDATE populations SET steps = 'many'",
     "members without end": "UPDATE populations SET members = 4611686018427387904",
     "a member twice": "UPDATE plan SET member = 0",
+    "a text of other bytes": "UPDATE runs SET last = CAST(x'7BFF7D' AS TEXT)",
     "last values of no JSON": "UPDATE runs SET last = 'x'",
     "last values in words": 'UPDATE runs SET last = \'{"loss": "low"}\'',
     "a run that ended otherwise": "UPDATE runs SET status = 'perhaps'",

@@ -5,6 +5,7 @@ does it, with its cache, its token and its settings (``HF_HOME``, ``HF_TOKEN``, 
 ``HF_ENDPOINT``).
 """
 
+import errno
 import importlib
 import re
 import tempfile
@@ -26,9 +27,10 @@ from unknot.core.errors import (
     DownloadError,
     StoreError,
     UnknotError,
+    WriteError,
     name_in_messages,
 )
-from unknot.core.files import read_whole, write_whole
+from unknot.core.files import os_reason, read_whole, write_whole
 from unknot.core.scratch import scratch_folder, writes_scratch
 from unknot.core.text import shorten, shown
 from unknot.runs import records, status
@@ -49,6 +51,9 @@ NAME = r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}"
 NEEDED = ("run.toml", "status.json", "weights.safetensors", "curves.safetensors")
 PATIENCE = 15.0
 """Seconds in which a hub has to answer anything at all; its client may wait for ever."""
+OVERTAKEN = "{} on the hub was changed by another command in the meantime; push again."
+DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EFBIG)
+"""What a disk says, and no network."""
 FILES = (*NEEDED, "weights-*.safetensors", "curves.csv", "scores.jsonl")
 """Of a run; no other file is fetched."""
 
@@ -99,7 +104,8 @@ def push(
 
     Raises:
         ConfigError: The name is none, or nobody is logged in.
-        StoreError: The repository holds files of others.
+        StoreError: The repository holds files of others, or another command changes it meanwhile.
+        WriteError: The disk has no room for the model.
         DownloadError: The hub refused, or could not be reached.
     """
     check_name(name)
@@ -110,9 +116,11 @@ def push(
     if is_silent(api.endpoint):
         raise DownloadError(f"The hub at {api.endpoint} did not answer within {PATIENCE:g} s.")
     with _readable_errors(errors, name):
-        there = _files_there(errors, api, name)
-        ours = _exported_there(hub, name, there or set())
-    with tempfile.TemporaryDirectory(prefix="unknot-") as scratch:
+        there = _read_repository(errors, api, name)
+        ours = _exported_there(hub, name, there.files) if there else set()
+    with writes_scratch(f"export {name}"):
+        place = tempfile.TemporaryDirectory(prefix="unknot-")
+    with place as scratch:
         with writes_scratch(f"export {name}"):
             exported = export(
                 run,
@@ -124,7 +132,7 @@ def push(
             )
         facts = parse_json((exported.path / CONFIG).read_bytes())
         written = {CONFIG, *facts["files"]}
-        if taken := sorted((there or set()) & written - ours):
+        if there and (taken := sorted(there.files & written - ours)):
             raise StoreError(
                 f"{name} on the hub holds {taken[0]}, which no export of unknot wrote; choose "
                 "another name, or remove it there."
@@ -132,11 +140,15 @@ def push(
         with _readable_errors(errors, name):
             if there is None:
                 api.create_repo(name, private=private)
+                there = _read_repository(errors, api, name)
+                if there is None or there.files & written:
+                    raise StoreError(OVERTAKEN.format(name))
             commit = api.upload_folder(
                 repo_id=name,
                 folder_path=exported.path,
                 commit_message=f"Model exported by unknot {unknot.__version__}",
                 delete_patterns=sorted(ours - written),
+                parent_commit=there.revision,
             )
             revision, address = str(commit.oid), f"{api.endpoint}/{name}"
     sha256 = facts["files"]["model.safetensors"]["sha256"]
@@ -239,12 +251,22 @@ def is_silent(address: str, patience: float = PATIENCE) -> bool:
     return False
 
 
-def _files_there(errors: Any, api: Any, name: str) -> set[str] | None:
+@dataclass(frozen=True)
+class _Repository:
+    """What a repository of the hub holds."""
+
+    files: set[str]
+    revision: str
+    """Its last commit: the next one replaces that and no other."""
+
+
+def _read_repository(errors: Any, api: Any, name: str) -> _Repository | None:
     """What a repository holds; None where there is none."""
     try:
-        return {*api.list_repo_files(name)}
+        facts = api.model_info(name)
     except errors.RepositoryNotFoundError:
         return None
+    return _Repository({file.rfilename for file in facts.siblings}, str(facts.sha))
 
 
 def _exported_there(hub: Any, name: str, there: set[str]) -> set[str]:
@@ -279,12 +301,19 @@ def _readable_errors(errors: Any, name: str) -> Iterator[None]:
         raise ConfigError("Nobody is logged in to the hub: `hf auth login`.") from error
     except errors.HfHubHTTPError as error:
         code = getattr(getattr(error, "response", None), "status_code", None)
+        if code in (409, 412):  # it is there by now, or its last commit is another one
+            raise StoreError(OVERTAKEN.format(name)) from error
         if code in (401, 403):
             raise ConfigError(
                 f"The hub refuses you {name}; log in with `hf auth login`."
             ) from error
         raise DownloadError(f"The hub refused {name}: {shorten(str(error), 200)}.") from error
     except Exception as error:
+        if isinstance(error, OSError) and error.errno in DISK:
+            raise WriteError(
+                f"Could not write the cache of the hub: {os_reason(error)}; set HF_HOME to a "
+                "folder with more room."
+            ) from error
         package = type(error).__module__.partition(".")[0]
         if isinstance(error, OSError) or package.startswith("httpx"):
             raise DownloadError(

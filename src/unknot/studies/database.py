@@ -82,6 +82,10 @@ def explained(folder: Path, verb: str) -> Iterator[None]:
     try:
         yield
     except sqlite3.OperationalError as error:
+        if getattr(error, "sqlite_errorcode", None) is None:  # of Python, which reads texts
+            raise DamageError(
+                f"{folder / FILE} is damaged: a text in it is not UTF-8. {way_back(folder)}"
+            ) from error
         kind, end = (
             (StoreError, "") if verb == "read" else (WriteError, " Stored results are intact.")
         )
