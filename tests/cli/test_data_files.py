@@ -186,3 +186,14 @@ def test_the_list_generates_nothing(unknot, monkeypatch, tmp_path):
     monkeypatch.setenv("UNKNOT_CACHE", str(tmp_path / "new"))
     assert "scene3d  480,000 images, 64 x 64 x 3, generated" in unknot("data", "list")[1]
     assert not (tmp_path / "new").exists()
+
+
+def test_of_many_columns_the_first_are_listed(unknot, tmp_path):
+    file = tmp_path / "wide.csv"
+    names = [f"gene{i}" for i in range(250)]
+    file.write_text(f"{','.join(names)}\n" + f"{','.join(['1'] * 250)}\n{','.join(['2'] * 250)}\n")
+    code, out, err = unknot("data", "show", file)
+    assert code == 0, err
+    assert "gene199" in out
+    assert "gene200" not in out
+    assert "... and 50 more columns." in out

@@ -16,6 +16,9 @@ from unknot.cli.options import (
     parse_path,
 )
 
+MOST_COLUMNS = 200
+"""Of a table, that are listed."""
+
 
 def show(
     name: DatasetArgument,
@@ -62,6 +65,8 @@ def show(
     if not space.stands_in:
         print_table(factors)
     if dataset.columns:
-        print_table([{"column": name} for name in dataset.columns])
+        print_table([{"column": name} for name in dataset.columns[:MOST_COLUMNS]])
+        if len(dataset.columns) > MOST_COLUMNS:
+            say(f"... and {len(dataset.columns) - MOST_COLUMNS:,} more columns.")
         return
     say(f"Picture: {Picture(dataset_picture(dataset)).save(out or f'{dataset.name}.png')}")
