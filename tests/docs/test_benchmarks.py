@@ -65,3 +65,20 @@ def test_the_file_says_what_it_was_measured_with(script):
     needed = {"date", "device", "torch", "triton", "batch", "command", "roofline", "rows"}
     assert needed <= {*stored}
     assert {*stored["roofline"]} == {"bf16", "tf32", "float32", "bytes"}
+
+
+def test_the_readme_has_the_ratios_of_the_stored_rows(script):
+    rates = {
+        (row["how"], row["members"], row["precision"]): row["model-steps/s"]
+        for row in script.facts()["rows"]
+        if "model-steps/s" in row
+        and (row["net"], row["objective"], row["colour"]) == ("conv64", "beta_vae", False)
+    }
+    eager, ours = rates["plain", 1, "float32"], rates["kernels", 64, "bf16"]
+    readme = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+    assert (
+        f"{rates['kernels', 64, 'float32'] / eager:.0f} × (float32); {ours / eager:.0f} × (bf16; "
+        f"{ours / rates['plain', 1, 'bf16']:.0f} × a plain bf16 loop, "
+        f"{ours / rates['graph', 1, 'bf16']:.0f} × one compiled in bf16 as a CUDA graph)"
+    ) in readme
+    assert f"to {eager:.0f} steps per second between runs" in readme

@@ -44,7 +44,7 @@ class Estimate:
     """Bytes of a worker, on a GPU of the GPU, at most, while the kinds were measured; 0 where the
     system does not say."""
     scores: float = 0.0
-    """Of all seconds that workers are busy, the share of scores that no training goes on beside."""
+    """Of all seconds that workers are busy, the share of scores while nothing trains."""
 
     @property
     def text(self) -> str:

@@ -2,7 +2,7 @@
 
 Training keeps the GPU of a machine busy and scores its cores. A population that has been trained is
 in its folder with all that its scores need, so another process scores it from there, with the
-numbers that its own process would give, and the one that trained it goes on with the next.
+numbers that its own process would give, and the one that trained it takes the next.
 """
 
 import collections

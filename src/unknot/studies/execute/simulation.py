@@ -47,7 +47,7 @@ class Schedule:
     starts: float
     """Seconds before first steps, of all workers together."""
     scores: float
-    """Seconds of scores that no training went on beside, of all workers together."""
+    """Seconds of scores while nothing trained beside, of all workers together."""
 
 
 class _Waiting(WorkerProcess):
