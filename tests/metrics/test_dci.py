@@ -4,6 +4,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from metrics import peers
 from metrics.representations import ALIGNED, expected, get
 from unknot.metrics import dci
 from unknot.metrics.dci import Settings
@@ -134,3 +135,15 @@ def test_the_error_is_what_informativeness_lacks(protocol, name):
     assert score["dci.error"] == pytest.approx(1 - score["dci.informativeness"], abs=1e-3)
     assert lower_is_better("dci.error")
     assert not lower_is_better("dci.informativeness")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", peers.CASES)
+def test_the_forest_of_tripod(case):
+    """Split and drawn codes differ from the reference's: equal within a few percent."""
+    theirs = peers.golden(case)["infomec_and_tripod"]["tripod_dci_random_forest"]["scores"]
+    ours = dci(*peers.train(case), protocol="hsu2024")
+    assert ours.protocol["rows"] == 9_000
+    assert float(ours) == pytest.approx(theirs["D"], abs=0.02)
+    assert ours["dci.completeness"] == pytest.approx(theirs["C"], abs=0.02)
+    assert ours["dci.informativeness"] == pytest.approx(theirs["I"], abs=0.03)

@@ -5,9 +5,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.linear_model import LinearRegression
 
 from metrics import peers
 from metrics.representations import ALIGNED, N, expected, factors, get, perfect
+from unknot.core import noise
 from unknot.metrics import mcc
 
 HALF = 1 / math.sqrt(2)
@@ -82,3 +84,55 @@ def test_the_table_equals_the_reference(case):
     if case == "A":
         assert float(score) == pytest.approx(best, abs=1e-12)
     assert float(score) <= best + 1e-12
+
+
+@pytest.mark.parametrize(("name", "value"), [("perfect", 1), ("rotated", 1), ("missing", 0.75)])
+def test_linear_of_reference_representation(name, value):
+    """A rotation keeps all there is; nothing predicts a missing factor."""
+    for protocol in ("paper", "unknot"):
+        score = mcc(*get(name), protocol=protocol)
+        assert score["mcc.linear"] == pytest.approx(value, abs=0.02)
+        assert score["mcc.linear_held_out"] == pytest.approx(value, abs=0.02)
+
+
+@given(st.integers(0, 1000), st.integers(1, 6), st.integers(1, 3))
+@settings(max_examples=20)
+def test_linear_is_the_correlation_with_least_squares(seed, z, f):
+    rng = np.random.default_rng(seed)
+    values = rng.integers(0, 4, (60, f))
+    codes = rng.normal(size=(60, z)) + values @ rng.normal(size=(f, z))
+    score = mcc(codes, values, protocol="paper")
+    order = noise.permutation(0, "metric/mcc", 0, 60, 1)[:, 0].numpy()
+    for part, train, test in (
+        ("linear_per_factor", order, order),
+        ("linear_held_out_per_factor", order[:30], order[30:]),
+    ):
+        model = LinearRegression().fit(codes[train], values[train])
+        predicted = model.predict(codes[test])
+        expected = [
+            np.corrcoef(a, b)[0, 1] for a, b in zip(predicted.T, values[test].T, strict=True)
+        ]
+        assert score.parts[part] == pytest.approx(np.maximum(expected, 0), abs=1e-8)
+
+
+def test_held_out_takes_the_assignment_of_the_other_half():
+    rng = np.random.default_rng(0)
+    values = rng.integers(0, 4, (80, 3))
+    codes = rng.normal(size=(80, 7)) + values @ rng.normal(size=(3, 7))
+    order = noise.permutation(0, "metric/mcc", 0, 80, 1)[:, 0].numpy()
+    tables = [
+        np.abs(np.corrcoef(codes[half].T, values[half].T)[:7, 7:])
+        for half in (order[:40], order[40:])
+    ]
+    best = max(itertools.permutations(range(7), 3), key=lambda p: tables[0][p, range(3)].sum())
+    score = mcc(codes, values, protocol="paper")
+    assert score["mcc.held_out"] == pytest.approx(tables[1][best, range(3)].mean(), abs=1e-10)
+
+
+def test_many_codes_of_noise_fit_in_sample_alone():
+    """Of z codes and n rows, noise correlates with its prediction by the root of z / (n - 1)."""
+    rng = np.random.default_rng(1)
+    score = mcc(rng.normal(size=(200, 80)), rng.integers(0, 5, (200, 4)), protocol="paper")
+    assert score["mcc.linear"] == pytest.approx(math.sqrt(80 / 199), abs=0.05)
+    assert score["mcc.linear_held_out"] < 0.2
+    assert score["mcc.held_out"] < float(score)

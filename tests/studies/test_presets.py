@@ -10,6 +10,7 @@ import torch
 
 from unknot.core.errors import ConfigError
 from unknot.losses import beta_of_means
+from unknot.samplers.parts.split import is_in_part
 from unknot.studies.budget import images
 from unknot.studies.file import presets
 from unknot.studies.file.study_file import find_file, read_study
@@ -23,7 +24,15 @@ PUBLISHED = {
     "hartmann2021_contrasts": 13 * 5,  # ours: some of these
     # Kumar et al. 2018, section 4: 12 betas and 8 and 8 strengths for dSprites, CelebA and chairs,
     # with those of table 1 that are not in the lists: beta 60 and lambda 80; our 3 seeds.
+    # Hsu et al. 2023: five rows of its table and QLAE without weight decay, on its four datasets
+    # and our two; our 5 seeds.
+    "hsu2023": 6 * 6 * 5,
     "kumar2018": (3 * (12 + 8 + 8) + 2) * 3,
+    # Locatello et al. 2020: two objectives, six strengths and two kinds of pairs, and beta-VAE, on
+    # its five datasets and ours; our 5 seeds.
+    "locatello2020": (2 * 6 * 2 + 6) * 6 * 5,
+    # Montero et al. 2021: three betas and three gammas on all conditions of its code; our 3 seeds.
+    "montero2021": 6 * (3 + 4 + 4 + 5) * 3,
     # Michlo 2022, tables A.3 to A.7.
     "michlo2022_e1": 160,
     "michlo2022_e2": 160,
@@ -44,6 +53,8 @@ PUBLISHED = {
     # 3 x 36 of table 7.4; our 36 a dataset for table 6.2. Six of them are steps of one run.
     "ozcan2024": (4 * 288 + 36 + 108 + 4 * 36) // 6,
     "quickstart": 6,
+    # Schott et al. 2022: four splits of its three datasets and of ours; our settings and 3 seeds.
+    "schott2022": 8 * 4 * 4 * 3,
     # The grid for dSprites published with Roth et al. 2023: 12 kinds of correlation, four baselines
     # of 8 strengths, HFS of 8 x 6, of 9 alone and of 7 x 6 on beta-TCVAE, 10 seeds.
     "roth2023": 12 * (4 * 8 + 8 * 6 + 9 + 7 * 6) * 10,
@@ -51,7 +62,10 @@ PUBLISHED = {
 FIRST = {
     "hartmann2021": "d5d271b231a1",
     "hartmann2021_contrasts": "d5d271b231a1",
+    "hsu2023": "586a5014d9ab",
     "kumar2018": "7f066a186906",
+    "locatello2020": "8da5f475f15f",
+    "montero2021": "36a6fa38f277",
     "michlo2022_e1": "d5b45e1c71c7",
     "michlo2022_e2": "ac6eae5d852d",
     "michlo2022_e3": "0da55d44831b",
@@ -67,6 +81,7 @@ FIRST = {
     "mushom2020": "c0bc50fa3e5d",
     "ozcan2024": "f2329272395f",
     "quickstart": "3aca6c0cbd65",
+    "schott2022": "a85fe99d0f07",
     "roth2023": "d5d271b231a1",  # without a correlation, beta 1: a run of the 2019 study
 }
 BEFORE_FILES = {  # digest of the ids of all runs, when presets had generated datasets alone
@@ -83,6 +98,9 @@ BEFORE_FILES = {  # digest of the ids of all runs, when presets had generated da
 STEPS = {  # of a run, where all have the same number
     **dict.fromkeys(["hartmann2021", "hartmann2021_contrasts"], 300_000),  # Locatello et al. 2019
     "roth2023": 300_000,
+    "hsu2023": 200_000,
+    "locatello2020": 300_000,
+    "schott2022": 300_000,
     "michlo2022_e1": 115_200,  # the others: Michlo 2022, tables A.3 to A.7
     **dict.fromkeys([f"michlo2022_e{n}" for n in (2, 3, 4, 5, 9, 10, 11)], 57_600),
     **dict.fromkeys(["michlo2022_overlap", "michlo2022_triplets"], 57_600),
@@ -138,6 +156,14 @@ DATASETS = {  # runs on each, where there are several
         + ["smallnorb", "cars3d"],
         1_800,
     ),
+    "hsu2023": dict.fromkeys(
+        ["dsprites", "scene3d", "shapes3d", "mpi3d", "falcor3d", "isaac3d"], 6 * 5
+    ),
+    "locatello2020": dict.fromkeys(
+        ["dsprites", "scene3d", "cars3d", "smallnorb", "shapes3d", "mpi3d"], 30 * 5
+    ),
+    "montero2021": {"dsprites": 54, "scene3d": 72, "shapes3d": 72, "mpi3d": 90},
+    "schott2022": dict.fromkeys(["dsprites", "scene3d", "shapes3d", "mpi3d"], 32 * 3),
     "kumar2018": {"dsprites": 29 * 3, "celeba": 29 * 3, "chairs3d": 28 * 3},
     **{
         f"michlo2022_{e}": dict.fromkeys(
@@ -249,6 +275,84 @@ def test_correlations_of_roth_are_those_of_the_code():
         assert others == {"shape", "scale", "orientation", "pos_x", "pos_y"} - {factor}
     alone = [s for s in settings_of("roth2023", beta=0, base="beta_vae") if s.gamma > 50]
     assert len({s.gamma for s in alone}) == 9 + 3
+
+
+def test_weights_of_hsu_are_those_of_means_over_pixels_and_latents():
+    """As the presets of the objectives have them, which are of the same paper."""
+    from unknot import objectives
+    from unknot.objectives.bio_ae import PRESETS as BIO_AE
+    from unknot.objectives.qlae import PRESETS as OF_QLAE
+
+    by_data = {}
+    for spec in preset("hsu2023").configurations:
+        settings = spec.objective.settings
+        by_data.setdefault((spec.objective.name, spec.data.name), []).append(spec)
+        if spec.objective.name == "qlae":
+            assert settings.quantization == settings.commitment
+    wanted = {
+        "scene3d": objectives.QLAE().commitment,
+        "shapes3d": objectives.QLAE().commitment,
+        "mpi3d": OF_QLAE["hsu2023_mpi3d"].commitment,
+        "falcor3d": OF_QLAE["hsu2023_mpi3d"].commitment,
+        "isaac3d": OF_QLAE["hsu2023_isaac3d"].commitment,
+    }
+    for data, weight in wanted.items():
+        decayed, free = by_data["qlae", data]
+        assert decayed.objective.settings.commitment == pytest.approx(weight)
+        assert decayed.optim.weight_decay == (0.001 if data == "mpi3d" else 0.1)
+        assert free.optim.weight_decay == 0
+    (bio,) = by_data["bio_ae", "isaac3d"]
+    assert bio.objective.settings.activity == pytest.approx(BIO_AE["hsu2023_isaac3d"].activity)
+    assert bio.objective.settings.nonnegativity == pytest.approx(
+        BIO_AE["hsu2023_isaac3d"].nonnegativity
+    )
+    latents = {
+        spec.data.name: spec.net.settings.latents for spec in preset("hsu2023").configurations
+    }
+    assert latents.pop("dsprites") == 2 * 5
+    assert latents == {"scene3d": 12, "shapes3d": 12, "mpi3d": 14, "falcor3d": 14, "isaac3d": 18}
+
+
+def held_out(name, data):
+    """Shares of rows that the splits of a dataset hold out, in the order of the file."""
+    shares = {}
+    for spec in preset(name).configurations:
+        if spec.data.name == data and spec.split not in shares:
+            settings = spec.data.settings
+            space = getattr(settings, "space", None) or settings.published.space
+            shares[spec.split] = is_in_part(spec.split, space, "test").double().mean().item()
+    return [*shares.values()]
+
+
+def test_conditions_of_montero_are_those_of_the_code():
+    """Half of a factor, half of one for a value of another, and a block of combinations."""
+    block = 1 / 3 * 4 / 6 * 12 / 40 * (11 / 32) ** 2
+    assert held_out("montero2021", "dsprites") == pytest.approx([1 / 2, 1 / 6, block])
+    for data in ("scene3d", "shapes3d"):
+        block = (2 / 10) ** 3 * 3 / 8 * 1 / 4 * 3 / 15
+        assert held_out("montero2021", data) == pytest.approx([1 / 2, 1 / 8, 1 / 8, block])
+    block = 1 / 6 * 1 / 6 * 1 / 2 * 1 / 3 * 1 / 3 * (4 / 40) ** 2
+    shares = [1 / 2, 1 / 3, 1 / 12, 1 / 12, block]
+    assert held_out("montero2021", "mpi3d") == pytest.approx(shares)
+
+
+def test_generalisation_is_scored_on_rows_held_out_and_on_others():
+    for name in ("montero2021", "schott2022"):
+        for quick in (False, True):
+            metrics = preset(name, quick=quick).sweep.metrics
+            assert {"readout@train", "readout@test"} <= {*metrics}
+    assert held_out("schott2022", "dsprites")[:2] == pytest.approx([0.3, 0.3], abs=0.001)
+
+
+def test_pairs_of_locatello_differ_in_one_factor_or_as_the_public_code_has_it():
+    kinds = Counter(
+        (spec.objective.name, getattr(spec.sampler and spec.sampler.settings, "changed", "none"))
+        for spec in preset("locatello2020").configurations
+    )
+    assert kinds == {
+        ("ada_gvae", 1): 36, ("ada_gvae", None): 36, ("ada_mlvae", 1): 36,
+        ("ada_mlvae", None): 36, ("beta_vae", "none"): 36,
+    }  # fmt: skip
 
 
 def test_hartmanns_runs_are_numbered_as_the_models_of_2019():

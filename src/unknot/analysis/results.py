@@ -11,6 +11,7 @@ from jaxtyping import Float
 from unknot.analysis import fronts, seeds, statistics
 from unknot.analysis import ranking as ranks
 from unknot.analysis.agreements import ScoreAgreement, agreement
+from unknot.analysis.blind import Among, BlindChoice, blind_selection
 from unknot.analysis.configurations import (
     Columns,
     Configuration,
@@ -381,6 +382,30 @@ class Results:
         table, remarks = self._converged
         pairs = agreement(table, self.choose(scores))
         return replace(pairs, remarks=(*remarks, *pairs.remarks))
+
+    @typed()
+    def blind_selection(
+        self,
+        criteria: Sequence[str],
+        scores: Sequence[str] | None = None,
+        *,
+        among: Among = "configurations",
+    ) -> list[BlindChoice]:
+        """What each criterion would choose, and how much of each score is lost by that.
+
+        See `unknot.analysis.blind.blind_selection`; select within one dataset.
+
+        Args:
+            criteria: Columns that need no labels, such as ``recon`` or ``elbo``.
+            scores: Columns that do; the scores of these results unless given.
+            among: ``configurations``, by their means over seeds, or ``runs``.
+
+        Raises:
+            ConfigError: There is no such column.
+        """
+        self._check_one_dataset()
+        names = [*self.choose(scores)]
+        return blind_selection(self, self.choose(criteria), names, among=among)
 
     @typed()
     def variance_shares(self, scores: Sequence[str] | None = None) -> list[VarianceShares]:

@@ -24,7 +24,7 @@ from unknot.core.text import shown
 from unknot.core.typed import check_hint
 from unknot.runs import config, words
 from unknot.runs.config import MOST_SEEDS
-from unknot.runs.metric_names import metric_text
+from unknot.runs.metric_names import metric_text, split_part
 from unknot.runs.own_data import as_dataset, hold_images
 from unknot.runs.spec import plain_value
 from unknot.studies.file.study_file import StudyFile
@@ -104,9 +104,9 @@ def study(
     check_hint("metrics", metrics, str | Iterable)
     names = re.split(r"\s*,\s*", metrics) if isinstance(metrics, str) else [*metrics]
     names = [metric_text(metric) for metric in names]
-    protocols = {metric.partition("@")[2] for metric in names}
+    protocols = {split_part(metric)[0].partition("@")[2] for metric in names}
     if protocol is None and len(protocols) == 1 and (protocol := protocols.pop()):
-        names = [metric.partition("@")[0] for metric in names]  # the study's own
+        names = [metric.replace(f"@{protocol}", "") for metric in names]  # the study's own
     table: dict[str, Any] = {
         "name": name,
         "seeds": listed,

@@ -14,7 +14,7 @@ from unknot.core.objective import Calibrated, Net, Recoding
 from unknot.losses import reconstruction
 from unknot.losses.counts import row_totals
 from unknot.losses.likelihood import activate, is_of_counts, likelihood_of, pixel_likelihood
-from unknot.metrics.parts.decoding import PosteriorSamples, Variance, sample_posteriors
+from unknot.metrics.parts.decoding import Decoded, Variance
 from unknot.metrics.parts.score import Score
 from unknot.metrics.parts.scoring import DecoderMetric
 from unknot.runs.description import AbsentImages
@@ -43,7 +43,13 @@ def decoding(
     objective = training.specs[0].objective  # members differ in numbers that are not needed here
 
     @cache
-    def samples_for(metric: str) -> PosteriorSamples:
+    def samples_for(metric: str) -> Decoded:
+        settings = _metric(metric).sampling(protocol)
+        index = _rows_to_decode(len(dataset), rows, IMAGES, seed)
+        net = Net(population.encode, population.decode)
+        if not settings.density:
+            likelihood = pixel_likelihood(likelihood_of(objective.settings))
+            return settings.sample(net, dataset.batch(index), likelihood=likelihood, seed=seed)
         if isinstance(objective.settings, Recoding):
             raise ConfigError(
                 f"{metric} needs posteriors that the decoder was trained with; the encoder of "
@@ -54,12 +60,10 @@ def decoding(
         # A loss of blurred images is no density. What is left without it is one of the same means,
         # and compares with that of models trained on pixels alone.
         likelihood = pixel_likelihood(objective.settings.likelihood)
-        index = _rows_to_decode(len(dataset), rows, IMAGES, seed)
-        return sample_posteriors(
-            Net(population.encode, population.decode),
+        return settings.sample(
+            net,
             dataset.batch(index),
             likelihood=likelihood,
-            samples=_metric(metric).posterior_samples(protocol),
             seed=seed,
             variance=_variance(training, metric),
         )

@@ -15,7 +15,7 @@ from unknot.core.factor_table import Space, as_table
 from unknot.core.representation import CodeCache, Representation
 from unknot.engine.encode import encode
 from unknot.metrics.parts import evaluation
-from unknot.metrics.parts.facts import Protocol, check_protocol, protocols_for
+from unknot.metrics.parts.facts import Protocol, RowSettings, check_protocol, protocols_for
 from unknot.metrics.parts.inputs import Inputs
 from unknot.metrics.parts.intervals import check_level
 from unknot.metrics.parts.score import Score
@@ -77,6 +77,8 @@ class Model:
     """The score of a metric that decodes, by its name."""
     rows: Tensor | None = None
     """The rows to look at where a part is scored."""
+    train_rows: Tensor | None = None
+    """Rows of the training part where another part is scored."""
     step: int | None = None
     """When in training the weights were so; None for the end."""
     errors: Callable[[], dict[str, float]] = dict
@@ -186,6 +188,8 @@ def models(
         raise DataError("No member can be scored: all of them diverged.")
     dataset, latents = training.context.dataset, training.context.net.latents
     part = None if request.part is None else _some_rows(training, request.part, request.seed)
+    other = request.part not in (None, "train")
+    train = _some_rows(training, "train", request.seed) if other else None
     decoded = decoding(training, request.protocol, request.seed, part)
 
     @cache
@@ -211,6 +215,7 @@ def models(
             lambda index: rows(index, member),
             lambda metric: decoded(metric, member),
             part,
+            train,
             training.weight_steps.get(member),
             lambda: errors()[member],
         )
@@ -245,7 +250,24 @@ def _of_rows(
     """The scores of some rows; they fill no grid, and are scored as anyone's arrays are."""
     factors = None if model.space.stands_in else as_table(model.space, index)
     inputs = Inputs(codes.codes(index), factors, request.seed, logvar.codes(index))
-    return lambda metric: evaluation.score_codes(metric, inputs, request.protocol, request.interval)
+
+    @cache
+    def across() -> Inputs:
+        """Rows of the training part, with those of this part to test on."""
+        train = model.train_rows
+        known = None if train is None or factors is None else as_table(model.space, train)
+        if train is None or known is None:
+            return inputs
+        test = inputs.codes, factors
+        return Inputs(codes.codes(train), known, request.seed, logvar.codes(train), test)
+
+    def score(metric: str) -> Score:
+        settings = protocols_for(metric).get(request.protocol)
+        crosses = isinstance(settings, RowSettings) and settings.across_parts
+        some = across() if crosses else inputs
+        return evaluation.score_codes(metric, some, request.protocol, request.interval)
+
+    return score
 
 
 def _some_rows(training: Training, part: str, seed: int) -> Tensor:

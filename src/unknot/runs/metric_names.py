@@ -9,6 +9,7 @@ from unknot.core.errors import ConfigError
 from unknot.core.text import shown
 from unknot.metrics import facts
 from unknot.metrics.parts.facts import Facts, check_protocol, protocols_for
+from unknot.samplers.parts.split import PARTS
 
 RECON = "recon"
 """The error of reconstructions, a record like that of a metric."""
@@ -67,6 +68,35 @@ def metric_text(metric: Any) -> str:
     metric = its.name if isinstance(its, Facts) else metric
     check_type("metrics", metric, str)
     return str(metric)
+
+
+def split_part(name: str) -> tuple[str, str | None]:
+    """A metric of a study without the part of the data that it is of, and that part.
+
+    Example:
+        >>> split_part("readout@test"), split_part("dci@study2019@test"), split_part("mig@unknot")
+        (('readout', 'test'), ('dci@study2019', 'test'), ('mig@unknot', None))
+    """
+    metric, mark, part = name.rpartition("@")
+    return (metric, part) if mark and part in PARTS else (name, None)
+
+
+def by_place(metrics: Sequence[str], protocol: str) -> dict[tuple[str, str | None], list[str]]:
+    """Names of metrics by protocol and part of the data, which a name may have behind it.
+
+    Example:
+        >>> by_place(["mig", "recon@test", "dci@study2019@test"], "unknot")
+        {('unknot', None): ['mig'], ('unknot', 'test'): ['recon'], ('study2019', 'test'): ['dci']}
+    """
+    parts: dict[str | None, list[str]] = {}
+    for name in metrics:
+        metric, part = split_part(name)
+        parts.setdefault(part, []).append(metric)
+    return {
+        (wish, part): names
+        for part, some in parts.items()
+        for wish, names in by_protocol(some, protocol).items()
+    }
 
 
 def by_protocol(metrics: Sequence[str], protocol: str) -> dict[str, list[str]]:

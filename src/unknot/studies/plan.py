@@ -13,6 +13,7 @@ from unknot.core import dotted
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import shape_key
 from unknot.runs import config
+from unknot.runs.metric_names import split_part
 from unknot.runs.spec import TrainSpec
 from unknot.studies.file.formula import source_of
 from unknot.studies.file.study_file import StudyFile
@@ -120,6 +121,7 @@ def plan(file: StudyFile) -> Plan:
                 planned[n] = [config.spec(table, built)]
         except ConfigError as error:
             raise ConfigError(f"In {sweep.places[n]}: {error}") from error
+        _check_parts(sweep, n, planned[n][0])
     for n in range(len(stages)):
         if planned[n][0].ids()[0] in ids_so_far:
             doubles += 1
@@ -131,6 +133,16 @@ def plan(file: StudyFile) -> Plan:
             runs += [Planned(i, number, s) for i, s in zip(ids, spec.seed_list, strict=True)]
             configurations.append(spec)
     return Plan(file, tuple(configurations), tuple(runs), doubles)
+
+
+def _check_parts(sweep: Sweep, n: int, spec: TrainSpec) -> None:
+    """Raise a ConfigError where a metric is of a part of data that is not split."""
+    of_parts = [name for name in sweep.metrics or () if split_part(name)[1]]
+    if of_parts and spec.split is None:
+        raise ConfigError(
+            f"In {sweep.places[n]}: {of_parts[0]} is of a part of the data, and these runs have "
+            'no split; give them one, such as split = { kind = "rows" } under [train].'
+        )
 
 
 def group_of(spec: TrainSpec) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from unknot.metrics import facts, protocols_for
-from unknot.runs.metric_names import RECON, by_protocol, decodes, model_metrics
+from unknot.runs.metric_names import RECON, by_place, decodes, model_metrics
 
 STUDY2019 = {
     "beta_vae": 0.51,
@@ -50,7 +50,7 @@ def score_cost(
     """
     cpu, rows = 0.0, 0
     asked = model_metrics() if metrics is None else metrics
-    for name, names in by_protocol(asked, protocol).items():
+    for (name, _), names in by_place(asked, protocol).items():
         for metric in names:
             if metric == RECON or ("factors" in facts(metric).needs and not factors):
                 continue

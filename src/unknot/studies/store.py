@@ -31,6 +31,11 @@ RUNS = """
 """
 
 
+def _suffix(protocol: str, own: str, part: str | None) -> str:
+    """What the name of a score has behind it: another protocol than the study's, and a part."""
+    return ("" if protocol == own else f"@{protocol}") + (f"@{part}" if part else "")
+
+
 def run_status(ended: str | None, population: str) -> str:
     """``waiting``, ``running`` or ``failed`` like its population, ``done`` or ``diverged``."""
     return ended or (population if population in (RUNNING, FAILED) else "waiting")
@@ -117,19 +122,21 @@ class Store:
     def scores(self, step: int | None = None) -> dict[str, dict[str, float | None]]:
         """Scores by run and name; under another protocol than the study's by ``name@protocol``.
 
+        Those of a part of the data have it behind that, ``name@test`` or ``name@protocol@test``.
+
         Args:
             step: Of the weights of this step; of the last when None.
         """
         facts = self.facts()
         measures = {
             number: (
-                "" if protocol == facts["protocol"] else f"@{protocol}",
+                _suffix(protocol, facts["protocol"], parse_json(options).get("part")),
                 parse_json(options).get("seed") in (None, int(facts["score_seed"])),
             )
             for number, protocol, options in self._rows(
                 "SELECT number, protocol, options FROM measures"
             )
-            if (parse_json(options).get("step"), parse_json(options).get("part")) == (step, None)
+            if parse_json(options).get("step") == step
         }
         rows = self._rows("SELECT run, measure, name, value FROM scores ORDER BY measure")
         rows = [row for row in rows if row[1] in measures]
@@ -145,13 +152,14 @@ class Store:
         """What is remarked on scores, by name: how many runs, and how many of them lack a value."""
         own = self.facts()["protocol"]
         query = """
-            SELECT protocol, name, remark, count(DISTINCT run), sum(value IS NULL) FROM scores
-            JOIN measures ON measures.number = scores.measure
-            WHERE remark != '' GROUP BY protocol, name, remark
+            SELECT protocol, json_extract(options, '$.part') AS place, name, remark,
+                count(DISTINCT run), sum(value IS NULL)
+            FROM scores JOIN measures ON measures.number = scores.measure
+            WHERE remark != '' GROUP BY protocol, place, name, remark
         """
         remarks: dict[str, dict[str, tuple[int, int]]] = {}
-        for protocol, name, remark, runs, missing in self._rows(query):
-            column = name if protocol == own else f"{name}@{protocol}"
+        for protocol, part, name, remark, runs, missing in self._rows(query):
+            column = name + _suffix(protocol, own, part)
             remarks.setdefault(column, {})[remark] = runs, missing
         return remarks
 

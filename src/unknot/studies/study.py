@@ -86,7 +86,8 @@ class Study:
         - ``contrast``: variance of reconstructions over images, as a share of that of the images;
           near 0 a model draws the same whatever it sees.
         - scores by name (``mig``, ``dci.disentanglement``, ...) under the study's protocol, and as
-          ``mig@study2019`` under others: the newest measure of each. None where a score is
+          ``mig@study2019`` under others; of a part of the data ``readout@test``: the newest measure
+          of each. None where a score is
           undefined or does not apply to the run; no key where it was not computed. A score wins
           over a logged value of the same name.
 

@@ -69,7 +69,7 @@ def plan(
     from unknot.cli.study.table import print_short
     from unknot.core.text import counted
     from unknot.metrics import protocols_for
-    from unknot.runs.metric_names import by_protocol
+    from unknot.runs.metric_names import by_place
     from unknot.studies import budget as budgets
     from unknot.studies import estimate as estimates
     from unknot.studies import export
@@ -149,15 +149,18 @@ def plan(
         say(f"{line}.")
     if study.doubles:
         say(f"{study.doubles:,} duplicate configurations are counted once.")
-    by_name = by_protocol(sweep.metrics or (), sweep.protocol)
+    by_name = by_place(sweep.metrics or (), sweep.protocol)
     if sweep.metrics != ():
-        parts = [f"{', '.join(names)} ({name})" for name, names in by_name.items()]
+        parts = [
+            f"{', '.join(names)} ({name}{f', {part} part' if part else ''})"
+            for (name, part), names in by_name.items()
+        ]
         listed = "; ".join(parts) or f"all that apply ({sweep.protocol})"
         before = max(len(spec.kept_steps) for spec in study.configurations)
         plural = "s" * (before > 1)
         steps = f", at the end and at {before} step{plural} before it" if before else ""
         say(f"Scores and their protocols: {listed}{steps}.")
-    for name, metrics_of in by_name.items():
+    for (name, _), metrics_of in by_name.items():
         protocols = {metric: protocols_for(metric) for metric in metrics_of}
         if without := [m for m, names in protocols.items() if names and name not in names]:
             say(f"Not scored (no protocol {name}): {', '.join(without)}.")

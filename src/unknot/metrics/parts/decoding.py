@@ -1,9 +1,10 @@
 """Samples of a model's posteriors and what they weigh, for the metrics that decode."""
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 import torch
 import torch.nn.functional as F
@@ -27,16 +28,72 @@ AT_ONCE = 256
 """Images that pass through a net at a time, which bounds the memory."""
 
 
+class Decoded(ABC):
+    """What a metric that decodes measures, of one model or of all members of a population."""
+
+    @abstractmethod
+    def member(self, i: int) -> "Decoded":
+        """That of one member of a population."""
+
+    @abstractmethod
+    def check(self) -> None:
+        """Check that one model can be scored by it."""
+
+    @property
+    @abstractmethod
+    def rows(self) -> Rows:
+        """The images as rows of a metric."""
+
+
+class DecoderSettings(ABC):
+    """What is decoded for a metric: what the dataclasses of its settings derive from."""
+
+    density: ClassVar[bool] = False
+    """Whether the likelihood of images counts, and posteriors as the decoder was trained with."""
+
+    @abstractmethod
+    def sample(
+        self,
+        net: Net,
+        x: Float[Tensor, "..."],
+        *,
+        likelihood: Likelihood,
+        seed: int,
+        variance: "Variance | None" = None,
+    ) -> Decoded:
+        """What a metric under these settings measures, of a model or of a population."""
+
+
 @dataclass(frozen=True)
-class DecodingSettings:
+class DecodingSettings(DecoderSettings):
     """How many points of each posterior are decoded."""
 
     posterior_samples: int
     version: int = 1
+    density: ClassVar[bool] = True
+
+    def sample(
+        self,
+        net: Net,
+        x: Float[Tensor, "..."],
+        *,
+        likelihood: Likelihood,
+        seed: int,
+        variance: "Variance | None" = None,
+    ) -> "PosteriorSamples":
+        """What a metric under these settings measures; see `sample_posteriors`."""
+        return sample_posteriors(
+            net,
+            x,
+            likelihood=likelihood,
+            samples=self.posterior_samples,
+            seed=seed,
+            variance=variance,
+        )
 
 
 @dataclass(frozen=True)
-class PosteriorSamples:
+class PosteriorSamples(Decoded):
     """Points of the posterior of each image; logarithms in float64, under any member axes."""
 
     q: Posterior

@@ -53,7 +53,7 @@ ASPECTS: dict[Aspect, str] = {
     "compactness": "each factor is encoded by one latent",
     "explicitness": "factors can be predicted from all latents",
     "identifiability": "latents are the true factors, up to order and sign",
-    "geometry": "codes move as the factors do",
+    "geometry": "codes move as the factors do, and images as the codes do",
     "independence": "latents are independent of one another",
     "usage": "latents that are in use",
     "prior": "all codes together are distributed like the prior",
@@ -179,6 +179,11 @@ class RowSettings:
     @property
     def real(self) -> bool:
         """Whether continuous factors count as numbers; else in quantile bins."""
+        return False
+
+    @property
+    def across_parts(self) -> bool:
+        """Whether it learns from the training part of a split where another part is scored."""
         return False
 
     @property

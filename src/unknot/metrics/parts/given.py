@@ -90,6 +90,10 @@ def as_factors_of_both(factors: Any, test: Any) -> tuple[Any, Any]:
     first, second = as_factors(factors), as_factors(test)
     if not isinstance(first, FactorTable) and not isinstance(second, FactorTable):
         return first, second
+    if isinstance(first, FactorTable) and isinstance(second, FactorTable):
+        scales = [(table.names, table.kinds, table.levels) for table in (first, second)]
+        if scales[0] == scales[1]:
+            return first, second
     columns, others = _columns(first), _columns(second)
     if [*columns] != [*others]:
         raise DataError(f"Labels of the test rows need the names {[*columns]}; got {[*others]}.")

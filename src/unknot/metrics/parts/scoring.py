@@ -15,7 +15,7 @@ from unknot.core.border import check_type
 from unknot.core.errors import ConfigError, DataError, ShapeError
 from unknot.core.objective import Net
 from unknot.metrics.parts.array_rows import QUANTILE_BINS, Array
-from unknot.metrics.parts.decoding import Likelihood, PosteriorSamples, sample_posteriors
+from unknot.metrics.parts.decoding import Decoded, DecoderSettings, Likelihood, PosteriorSamples
 from unknot.metrics.parts.doubts import doubts
 from unknot.metrics.parts.drawing import Codes, take_codes
 from unknot.metrics.parts.facts import FIELDS, Facts, Protocol, RowSettings, pick_protocol
@@ -179,7 +179,7 @@ class Metric(Base[S]):
 
 
 class DecoderMetric(Base[S]):
-    """A metric of a net and images; its settings have the number of ``posterior_samples``."""
+    """A metric of a net and images; its settings ``sample`` what it measures."""
 
     def __call__(
         self,
@@ -191,21 +191,21 @@ class DecoderMetric(Base[S]):
         seed: int = 0,
     ) -> Score:
         """Score one model on images."""
-        samples = sample_posteriors(
-            net, x, likelihood=likelihood, samples=self.posterior_samples(protocol), seed=seed
-        )
+        samples = self.sampling(protocol).sample(net, x, likelihood=likelihood, seed=seed)
         return self.score(samples, protocol=protocol, seed=seed)
 
-    def posterior_samples(self, protocol: str | S) -> int:
-        """How many points of each posterior are decoded."""
-        count: int = getattr(self.pick(protocol).settings, "posterior_samples")  # noqa: B009
-        return count
+    def sampling(self, protocol: str | S) -> DecoderSettings:
+        """The settings of a protocol, which say what is decoded."""
+        settings: Any = self.pick(protocol).settings
+        return typing.cast(DecoderSettings, settings)
 
-    def score(self, samples: PosteriorSamples, *, protocol: str | S, seed: int) -> Score:
+    def score(self, samples: Decoded, *, protocol: str | S, seed: int) -> Score:
         """The score of one model from its samples, such as those of a population's member."""
         samples.check()
         choice = self.pick(protocol)
-        record = {"likelihood": samples.likelihood, "seed": seed}
+        record: dict[str, Any] = {"seed": seed}
+        if isinstance(samples, PosteriorSamples):
+            record = {"likelihood": samples.likelihood, **record}
         return build(choice, self.measure(samples, choice.settings), samples.rows, record)
 
 

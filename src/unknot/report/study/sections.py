@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from unknot.analysis.intervals import FEW, SPARSE
 from unknot.report.study import best_tables, figures, tables
+from unknot.report.study.blind import blind_tables
 from unknot.report.study.blocks import (
     Figure,
     FigureFolder,
@@ -206,6 +207,14 @@ SECTIONS = (
         "of the two, such as recon, agreement is negative. Scores that disagree may measure "
         "different things: choose the one you need before looking at the results.",
         paired=True,
+    ),
+    Kind(
+        "blind",
+        "What selecting without labels loses",
+        "Without labels a model is chosen by a criterion that needs none. Here are labels, so that "
+        "its choice can be compared with the best. A criterion that loses no less than the mean "
+        "does is no better than chance.",
+        blind_tables,
     ),
     Kind(
         "labels",

@@ -11,7 +11,7 @@ from typing import Any
 from unknot.core.errors import UnknotError
 from unknot.runs import records
 from unknot.runs.folder import RunFolder
-from unknot.runs.metric_names import by_protocol, model_metrics
+from unknot.runs.metric_names import by_place, model_metrics
 from unknot.studies.execute.task import Outcome, Task
 
 PAUSE = 5.0
@@ -33,15 +33,15 @@ def finished_models(task: Task) -> Outcome | None:
     except UnknotError:  # whoever finishes the task will say what is wrong
         return None
     metrics = model_metrics() if task.metrics is None else task.metrics
-    protocols = {*by_protocol(metrics, task.protocol)}
-    scored: dict[str, set[str]] = {}
+    places = {*by_place(metrics, task.protocol)}
+    scored: dict[str, set[tuple[str, str | None]]] = {}
     for score in scores:
-        if score.step is None and score.part is None:
-            scored.setdefault(score.id, set()).add(score.protocol["name"])
+        if score.step is None:
+            scored.setdefault(score.id, set()).add((score.protocol["name"], score.part))
     ended = {
         member["id"]
         for member in record["members"]
-        if member["status"] == "diverged" or scored.get(member["id"], set()) >= protocols
+        if member["status"] == "diverged" or scored.get(member["id"], set()) >= places
     }
     if not ended:
         return None

@@ -22,7 +22,7 @@ from unknot.runs import evaluate, lock, records
 from unknot.runs.evaluate import Model, ScoringRequest
 from unknot.runs.folder import RunFolder
 from unknot.runs.loading import load_training
-from unknot.runs.metric_names import by_protocol, model_metrics
+from unknot.runs.metric_names import by_place, model_metrics
 from unknot.runs.spec import TrainSpec
 from unknot.runs.training import Stopped, Training
 from unknot.runs.writing import complete
@@ -116,9 +116,9 @@ def _scores(
 
     count(0)
     metrics = model_metrics() if task.metrics is None else task.metrics
-    for protocol, names in by_protocol(metrics, task.protocol).items():
+    for (protocol, part), names in by_place(metrics, task.protocol).items():
         # A score that does not apply to a run is a fact, not the study's end.
-        request = ScoringRequest(names, protocol, task.score_seed, strict=False)
+        request = ScoringRequest(names, protocol, task.score_seed, strict=False, part=part)
         yield from _scores_of(task, training, folder, request, count, stop)
         done += len(names) * len(training.ids)
 

@@ -34,7 +34,7 @@ from unknot.core.border import check_name
 from unknot.core.errors import ConfigError
 from unknot.metrics.parts.facts import check_protocol
 from unknot.runs import config
-from unknot.runs.metric_names import metric_names
+from unknot.runs.metric_names import metric_names, split_part
 from unknot.studies.file.formula import canonical, compute, is_formula, source_of
 
 KEYS = (
@@ -268,7 +268,7 @@ def _metrics(value: Any) -> tuple[str, ...] | None:
     if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
         raise ConfigError(f'metrics look like ["mig", "dci@study2019"], or "all"; got {value!r}.')
     for name in value:
-        metric, mark, protocol = name.partition("@")
+        metric, mark, protocol = split_part(name)[0].partition("@")
         metric_names([metric])
         if mark:
             check_protocol(protocol)

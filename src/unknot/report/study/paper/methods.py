@@ -16,6 +16,7 @@ from unknot.report.study import text
 from unknot.report.study.paper.latex import escape
 from unknot.report.study.paper.references import Work, best_known, cited, works_of
 from unknot.report.study.source import Source
+from unknot.runs.metric_names import split_part
 
 MOST_LISTED = 8
 """Values of a setting that are listed; of more, the ends and how many."""
@@ -184,6 +185,7 @@ def _scores(source: Source, cite: Cite) -> Iterator[str]:
         measures[measure.metric, measure.protocol] = measure.options
     parts, protocols = [], list[str]()
     for score in dict.fromkeys(_metric(s) for s in [*source.results.scores]):
+        score, part = split_part(score)
         metric, _, protocol = score.partition("@")
         protocol = protocol or source.protocol or ""
         if not (found := works_of("metrics", metric)) and (metric, protocol) not in measures:
@@ -191,7 +193,8 @@ def _scores(source: Source, cite: Cite) -> Iterator[str]:
         options = measures.get((metric, protocol), {})
         facts = [f"protocol {protocol}"] if protocol else []
         facts += [f"version {options['version']}"] if "version" in options else []
-        facts += [f"{options['rows']:,} images"] if "rows" in options else []
+        facts += [f"{options['rows']:,} images"] if "rows" in options and not part else []
+        facts += [f"rows of the {part} part"] if part else []
         parts.append(metric + cite(found) + (f" ({', '.join(facts)})" if facts else ""))
         protocols.append(protocol)
     if parts:
