@@ -9,6 +9,23 @@ from unknot.report.run.page import grouped_scores, stored_scores
 from unknot.runs.verbs import load
 
 
+def test_tokens_of_a_file_are_scored_by_their_components(unknot, tmp_path):
+    factors = np.indices((4, 5)).reshape(2, -1).T.repeat(10, axis=0)
+    tokens = np.zeros((200, 2, 5))
+    tokens[:, [0, 1], [3, 1]] = factors
+    np.savez(tmp_path / "tokens.npz", tokens=tokens, factors=factors)
+    words = ("score", tmp_path / "tokens.npz", "--metrics", "mcc", "--json")
+    for more in ((), ("--components", "vct2022"), ("--components", "3")):
+        code, out, _ = unknot(*words, *more)
+        assert code == 0
+        assert json.loads(out)["scores"]["mcc"]["values"]["mcc"] == pytest.approx(1)
+    code, _, err = unknot(*words, "--components", "six")
+    assert (code, "components are a number or a protocol" in err) == (2, True)
+    np.savez(tmp_path / "codes.npz", codes=tokens[:, 0], factors=factors)
+    code, _, err = unknot("score", tmp_path / "codes.npz", "--components", "2")
+    assert (code, "no array 'tokens'" in err) == (2, True)
+
+
 def test_evaluate_adds_nothing_twice(unknot, train, tmp_path):
     train("--seeds", "0,1")
     words = ("evaluate", tmp_path / "run", "--metrics", "mig,modularity", "--device", "cpu")

@@ -1,13 +1,16 @@
 """Study: a grid of runs, from Python; the same plan, folder and resume as from the shell."""
 
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from unknot.analysis.blind import Among
 from unknot.api import study_columns
 from unknot.api.arguments import device_name
+from unknot.api.blind_selection import blind_table
 from unknot.api.own_net import give_modules
 from unknot.api.progress import bar, say
 from unknot.api.run import Run
@@ -227,6 +230,29 @@ class Study:
             scores=known.scores(),
             path=self.path,
         )
+
+    @typed()
+    def blind_selection(
+        self,
+        *metrics: str,
+        criteria: Sequence[str] | None = None,
+        among: Among = "configurations",
+    ) -> "DataFrame":
+        """How much of each score is lost where models are chosen by criteria that need no labels.
+
+        Args:
+            metrics: Scores that need labels; all that the study has unless given.
+            criteria: Columns that need none, such as ``recon`` or ``elbo``, ``udr`` or
+                ``udr_ranks``, the agreement of models of other seeds; all unless given.
+            among: ``configurations``, by their means over seeds, or ``runs``.
+
+        Returns:
+            A row for each dataset, criterion and score: see `unknot.analysis.blind.BlindChoice`.
+
+        Raises:
+            ConfigError: There is no such column, or nothing to choose by.
+        """
+        return blind_table(self.path, metrics, criteria, among)
 
     def report(
         self, out: str | Path | None = None, *, paper: bool = False, device: str = "cpu"

@@ -16,7 +16,7 @@ def score(
         Path,
         typer.Argument(
             help="npz file with codes [n, z] and, if you have them, factors [n, f]; optional: "
-            "logvars [n, z], codes_test, factors_test.",
+            "logvars [n, z], codes_test, factors_test. Or tokens [n, t, d] in place of codes.",
             parser=parse_path,
         ),
     ],
@@ -42,6 +42,13 @@ def score(
         int | None,
         typer.Option(help="Index of the model, if codes are [models, n, z].", min=0),
     ] = None,
+    components: Annotated[
+        str | None,
+        typer.Option(
+            help="Principal components of each vector token, if the file has tokens [n, t, d]: a "
+            "number, vct2022 (1, default, as for VCT and DisDiff) or fdae2024 (3)."
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Compute metrics for codes in an npz file; the model may come from any library.
@@ -57,7 +64,7 @@ def score(
     from unknot.metrics import Comparison, evaluate
     from unknot.runs import arrays
 
-    data = arrays.read(file, model)
+    data = arrays.read(file, model, components)
     tables = {
         name: evaluate(
             data.codes,

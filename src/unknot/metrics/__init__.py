@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from unknot.metrics.parts.score import Score as Score
     from unknot.metrics.parts.scoring import Measured as Measured
     from unknot.metrics.parts.scoring import metric as metric
+    from unknot.metrics.parts.tokens import tokens as tokens
 
 _HOMES = {
     name: f"unknot.metrics.parts.{home}"
@@ -38,6 +39,7 @@ _HOMES = {
         "rows": ("Rows",),
         "score": ("Score",),
         "scoring": ("Measured", "metric"),
+        "tokens": ("tokens",),
     }.items()
     for name in names
 }

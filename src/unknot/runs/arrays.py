@@ -31,11 +31,15 @@ from unknot.data.parts.npz import read_member
 from unknot.data.parts.scaling import set_scale
 from unknot.data.parts.tables import TEXTS, read_frame, read_table
 from unknot.data.parts.values import Values
+from unknot.metrics.parts.tokens import tokens
 from unknot.runs import config
 from unknot.runs.inputs import as_images
 from unknot.runs.run import MOST_ROWS, Run
 
-NAMES = ("codes", "factors", "logvars", "codes_test", "factors_test", "names", "kinds", "levels")
+NAMES = (
+    *("codes", "factors", "logvars", "codes_test", "factors_test", "names", "kinds", "levels"),
+    *("tokens", "tokens_test"),
+)
 OF_MODELS = ("codes", "logvars", "codes_test")
 """Arrays that may hold several models, ``[models, n, z]``."""
 
@@ -52,12 +56,13 @@ class Arrays:
     """Codes and factors of test rows."""
 
 
-def read(path: Path, model: int | None = None) -> Arrays:
+def read(path: Path, model: int | None = None, components: str | None = None) -> Arrays:
     """The arrays of an npz file by the names of `NAMES`; pickles are never opened.
 
     Codes of several models, ``[models, n, z]``, need a ``model``, and those of one have none.
+    Vector tokens ``[n, t, d]`` become codes by so many principal ``components`` of each.
     """
-    arrays = _read_known(path)
+    arrays = _as_codes(_read_known(path), path, components)
     models = arrays["codes"].shape[:-2]
     for name in [name for name in OF_MODELS if name in arrays]:
         if arrays[name].shape[:-2] != models:
@@ -80,6 +85,23 @@ def read(path: Path, model: int | None = None) -> Arrays:
     if halves:
         plain = replace(plain, test=(arrays["codes_test"], arrays["factors_test"]))
     return _described(plain, arrays, path) if {"factors", "kinds"} <= {*arrays} else plain
+
+
+def _as_codes(
+    arrays: dict[str, np.ndarray], path: Path, components: str | None
+) -> dict[str, np.ndarray]:
+    """Arrays with codes in place of tokens."""
+    if "tokens" not in arrays:
+        if components is not None:
+            raise DataError(f"{path} has no array 'tokens'; leave out --components.")
+        return arrays
+    if "codes" in arrays:
+        raise DataError(f"{path} has both codes and tokens; keep one of them.")
+    test = arrays.pop("tokens_test", None)
+    codes = tokens(arrays.pop("tokens"), test, components=components or "vct2022")
+    if isinstance(codes, tuple):
+        return {**arrays, "codes": codes[0], "codes_test": codes[1]}
+    return {**arrays, "codes": codes}
 
 
 def _described(plain: Arrays, arrays: dict[str, np.ndarray], path: Path) -> Arrays:
@@ -118,7 +140,7 @@ def _read_known(path: Path) -> dict[str, np.ndarray]:
             archive = np.load(raw, allow_pickle=False)
             if not isinstance(archive, NpzFile):
                 raise DataError(f"{path} holds one array; expected an npz with codes and factors.")
-            if "codes" not in archive.files:
+            if not {"codes", "tokens"} & {*archive.files}:
                 raise DataError(f"{path} has no array 'codes'{nearest('codes', archive.files)}")
             return {n: _read_plain(archive, n, path) for n in NAMES if n in archive.files}
     except FileNotFoundError as error:

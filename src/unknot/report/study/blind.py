@@ -2,6 +2,7 @@
 
 import math
 
+from unknot.analysis import Results
 from unknot.analysis.blind import BlindChoice
 from unknot.core import registry
 from unknot.metrics.parts.facts import facts
@@ -20,18 +21,18 @@ from unknot.report.study.likelihoods import likelihood_name
 RECON = "recon"
 
 
-def criteria(part: Part) -> list[str]:
+def criteria_of(results: Results) -> list[str]:
     """Columns that need no labels and of which more, or less, is better.
 
     A reconstruction loss counts where all configurations have the same likelihood.
     """
-    results, known = part.results, {*registry.names("metrics")}
+    known = {*registry.names("metrics")}
     names = [n for n in (*results.scores, *results.others) if results.has(n)]
     names = [n for n in names if not results.silent.get(n) and "." not in n]
     free = []
     for name in names:
         metric = name.partition("@")[0]
-        if metric in known and "factors" not in facts(metric).needs and _varies(part, name):
+        if metric in known and "factors" not in facts(metric).needs and _varies(results, name):
             free.append(name)
     likelihoods = {likelihood_name(c) for c in results.configurations}
     if results.has(RECON) and len(likelihoods) == 1:
@@ -39,16 +40,16 @@ def criteria(part: Part) -> list[str]:
     return free
 
 
-def _varies(part: Part, name: str) -> bool:
-    return facts(name.partition("@")[0]).better != "neither" and part.results.varies(name)
+def _varies(results: Results, name: str) -> bool:
+    return facts(name.partition("@")[0]).better != "neither" and results.varies(name)
 
 
-def supervised(part: Part) -> list[str]:
+def supervised(results: Results) -> list[str]:
     """Scores that need labels."""
     known = {*registry.names("metrics")}
     return [
         score
-        for score in part.results.ranked
+        for score in results.ranked
         if (metric := score.partition("@")[0].partition(".")[0]) in known
         and "factors" in facts(metric).needs
     ]
@@ -56,7 +57,7 @@ def supervised(part: Part) -> list[str]:
 
 def blind_tables(part: Part, folder: FigureFolder) -> list[Grid | More]:
     """A row for each criterion and a column for each score; none where either is missing."""
-    free, scores = criteria(part), supervised(part)
+    free, scores = criteria_of(part.results), supervised(part.results)
     if not (free and scores):
         return []
     results, grids = part.results, list[tuple[Grid, int]]()

@@ -97,7 +97,11 @@ class Choice:
 
 
 def measure_unlabelled(
-    study: Study, results: Results, say: Callable[[str], None] = lambda _: None
+    study: Study,
+    results: Results,
+    say: Callable[[str], None] = lambda _: None,
+    *,
+    labelled: bool = False,
 ) -> list[Unlabelled]:
     """Compare the models of each configuration; nothing where data have labels.
 
@@ -105,6 +109,7 @@ def measure_unlabelled(
         study: Of which the results are.
         results: Of one dataset.
         say: Told what is being done, and how long it takes.
+        labelled: Also where data have labels.
     """
     finished = [(c, _finished(c)[:MOST_SEEDS]) for c in results.configurations]
     count = sum(len(ids) for _, ids in finished)
@@ -118,7 +123,7 @@ def measure_unlabelled(
                 run = study.run(name, device="cpu")
             except UnknotError:  # the page lists what is damaged
                 continue
-            if not run.dataset.space.stands_in:
+            if not (labelled or run.dataset.space.stands_in):
                 return []
             if count > MOST_MODELS:
                 raise DataError(
