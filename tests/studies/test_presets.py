@@ -62,7 +62,7 @@ PUBLISHED = {
 FIRST = {
     "hartmann2021": "d5d271b231a1",
     "hartmann2021_contrasts": "d5d271b231a1",
-    "hsu2023": "586a5014d9ab",
+    "hsu2023": "2198467fbbbf",
     "kumar2018": "7f066a186906",
     "locatello2020": "8da5f475f15f",
     "montero2021": "36a6fa38f277",
