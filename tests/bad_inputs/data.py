@@ -57,6 +57,7 @@ COMMANDS = [
         ]
     ],
     bad("train --data {d}/negative.csv likelihood=poisson", "column 'b' has −2 in row 0", ""),
+    bad("train --data {d}/huge.csv", "Column 'a' of", "words"),
     bad("train --data {d}/fractions.csv likelihood=negative_binomial", "column 'b' has 2.5", ""),
     bad("train --data xysquares likelihood=poisson", "xysquares has images", ""),
     bad("train --data {d}/counts.csv --objective sigma_vae likelihood=poisson", "'gaussian' or", ""),
@@ -86,6 +87,7 @@ COMMANDS = [
 ]  # fmt: skip
 TEXTS = {
     "negative.csv": "a,b\n1,-2\n3,4\n",
+    "huge.csv": "a,b\n1e308,1\n-1e308,3\n",
     "fractions.csv": "a,b\n1,2.5\n3,4\n",
     "counts.csv": "a,b\n1,2\n3,4\n",
     "text.h5ad": "nothing",

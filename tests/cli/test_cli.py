@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -120,3 +121,13 @@ def test_the_module_is_the_command():
     import unknot
 
     assert done.stdout == f"unknot {unknot.__version__}\n"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no disk here is full by name")
+@pytest.mark.parametrize("words", [["--version"], ["list", "nets"], ["list", "nets", "--json"]])
+def test_output_without_room_is_one_line(words):
+    command = [sys.executable, "-m", "unknot", *words]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    said = "unknot: Could not write the output: no space left on device.\n"
+    assert (done.returncode, done.stderr) == (1, said)

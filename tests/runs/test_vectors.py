@@ -151,3 +151,11 @@ def test_thousands_of_equal_headers_are_told_apart_quickly():
     assert len({*names}) == 20_000
     assert names[-1] == "gene 20000"
     assert changes.endswith("and 19,994 more")
+
+
+def test_a_first_line_of_whole_numbers_is_said_to_be_the_names(tmp_path):
+    file = tmp_path / "cells.csv"
+    file.write_text("1,2\n3,4\n5,7\n")
+    summary = unknot.dataset(file, progress=False).summary
+    assert "2 rows of 2 columns" in summary
+    assert "columns are called 1, 2" in summary

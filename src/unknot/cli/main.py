@@ -85,6 +85,9 @@ for panel, verbs in PANELS.items():
         else:
             app.command(name, rich_help_panel=panel)(verb)
 
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What a disk says where it has no room."""
+
 
 def _print_version(flag: bool) -> None:
     if flag:
@@ -159,6 +162,8 @@ def _explain(error: Exception) -> tuple[str, int]:
     if isinstance(error, OSError) and error.errno and error.filename:  # what the system refuses
         code = 2 if error.errno == errno.ENAMETOOLONG else 1  # no machine has such a file
         return f"{shown(str(error.filename))}: {os_reason(error)}.", code
+    if isinstance(error, OSError) and error.errno in FULL:  # of a stream, which has no name here
+        return f"Could not write the output: {os_reason(error)}.", 1
     text = shown(" ".join(f"{type(error).__name__}: {error}".split()))
     return f"This is a bug in unknot: {text}; details in {_write_details(error)}", 70
 

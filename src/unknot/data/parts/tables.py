@@ -122,6 +122,9 @@ def table_of(source: Any, name: str, columns: tuple[str, ...] = ()) -> Table:
         if any(kind.kind == "c" for kind in numbers.dtypes):
             raise DataError(f"{name} has complex numbers, which are no columns of a table.")
         columns = tuple(str(column) for column in numbers.columns)
+        if all(isinstance(c, str) and NUMBER.fullmatch(c) for c in numbers.columns):
+            first = ", ".join(columns[:NAMES_SHOWN]) + (", ..." * (len(columns) > NAMES_SHOWN))
+            note = "; ".join(filter(None, (note, f"columns are called {first}")))
         source = numbers.to_numpy(np.float64, na_value=np.nan)
     if source.ndim != 2 or 0 in source.shape or source.dtype.kind not in "buif":
         raise DataError(
@@ -136,7 +139,8 @@ def table_of(source: Any, name: str, columns: tuple[str, ...] = ()) -> Table:
         fine = np.ones(values.shape[1], bool)
         fine[values.indices[~np.isfinite(values.data)]] = False
     else:
-        values = np.ascontiguousarray(source, np.float32)
+        with np.errstate(over="ignore"):  # too large values are refused by their column
+            values = np.ascontiguousarray(source, np.float32)
         fine = np.isfinite(values).all(0)
     if not fine.all():
         column = columns[int(np.argmin(fine))]
@@ -173,7 +177,8 @@ def signals_of(source: Any, name: str) -> Table:
             f"Expected signals [n, channels, time] or [n, time] in {name}; got {source.dtype} "
             f"{source.shape}."
         )
-    values = np.ascontiguousarray(source, np.float32)
+    with np.errstate(over="ignore"):  # too large values are refused by their column
+        values = np.ascontiguousarray(source, np.float32)
     values = values[:, None] if values.ndim == 2 else values
     if not (fine := np.isfinite(values).all((1, 2))).all():
         raise DataError(
