@@ -62,6 +62,17 @@ def test_from_plan_to_page_and_on_after_a_stop(unknot, small, monkeypatch):
     assert head == ["seed", "status", "objective", "objective.beta", "mig", "recon", "kl"]
 
 
+def test_the_folder_of_another_study_is_not_taken_for_the_demo(unknot, small, tiny, tmp_path):
+    text = small_study.text(tiny, seeds="[0]", steps=20)
+    other = tmp_path / "study.toml"
+    other.write_text(text.replace("small <study>", "mine"))
+    assert "mine" in other.read_text()
+    code, _, err = unknot("demo", "--out", tmp_path)
+    said = f"unknot: {tmp_path} holds another study, mine; choose another folder with --out.\n"
+    assert (code, err) == (2, said)
+    assert [*tmp_path.iterdir()] == [other]
+
+
 def test_the_preset_is_a_small_real_study_and_what_to_try_next_adds_to_it():
     small = plan(study_file.read_study(Path("quickstart")))
     assert len({spec.objective.name for spec in small.configurations}) >= 2

@@ -37,6 +37,7 @@ def demo(
     from unknot.cli.report import write
     from unknot.cli.screen import print_table, say, stderr
     from unknot.cli.study.board import watching
+    from unknot.core.errors import StoreError
     from unknot.core.text import cell_text
     from unknot.core.toml import read_text
     from unknot.report.explorer.study import write_comparison, write_explorers
@@ -50,7 +51,13 @@ def demo(
     file = read_study(Path(PRESET), quick=quick)
     folder = out or Path("studies") / file.folder_name
     if (folder / "study.toml").exists():  # resume it, even if its file was edited
-        file = StudyFile.parse(read_text(folder / "study.toml"))
+        there = StudyFile.parse(read_text(folder / "study.toml"))
+        if there.table["name"] != file.table["name"]:
+            raise StoreError(
+                f"{folder} holds another study, {there.table['name']}; choose another folder with "
+                "--out."
+            )
+        file = there
     plan = plan_study(file)
     first, names = (
         plan.configurations[0],

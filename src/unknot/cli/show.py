@@ -38,6 +38,10 @@ def show(
     for path in write_pictures(trained, folder, member, matrices=matrices):
         say(str(path))
     if not trained.has_data:
-        say("The run's data is not here: samples and traversals only. Say where with --data PATH.")
+        reason = getattr(trained.dataset.images, "reason", "").rstrip(".")
+        say(
+            "Samples and traversals only, as the run's data is not here"
+            f"{f' ({reason})' if reason else ''}. Say where with --data PATH."
+        )
         return
     say(str(write_page(trained, folder, scores=scores, matrices=matrices)))
