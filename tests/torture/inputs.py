@@ -4,7 +4,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from bad_inputs.checks import check_call, check_command, check_generated
+from bad_inputs.checks import check_argument, check_call, check_command, check_generated
 from fuzz.parsers import fuzz
 
 CASES = 200
@@ -17,6 +17,10 @@ def bad_command(world, row):
 
 def bad_call(world, row):
     check_call(row, world.single)
+
+
+def bad_argument(_, case, value):
+    check_argument(*case, value)
 
 
 def bad_setting(world, text):

@@ -7,6 +7,7 @@ from functools import partial
 from typing import NamedTuple
 
 from bad_inputs import CALLS, COMMANDS
+from bad_inputs.arguments import VALUES, arguments
 from bad_inputs.generated import SETTINGS
 from fuzz.parsers import PARSERS
 from torture import disks, drivers, flips, inputs, kills, verbs
@@ -61,6 +62,7 @@ def kinds(world, rng):
         return 4096 * round(4 ** rng.uniform(0, 4))
 
     names = [(name,) for name in verbs.VERBS]
+    wrong = itertools.product(arguments(world.single), VALUES)
     share = 12 / len(PARSERS)
     fuzzing = [
         Kind(f"fuzz: {parser.name}", share, partial(inputs.fuzzed, parser), draw(seed))
@@ -88,6 +90,7 @@ def kinds(world, rng):
         Kind("read-only folder", 1, disks.read_only, draw()),
         Kind("bad command", 5, inputs.bad_command, deal((row,) for row in COMMANDS)),
         Kind("bad call", 2, inputs.bad_call, deal((row,) for row in CALLS)),
+        Kind("bad argument", 1, inputs.bad_argument, deal(wrong)),
         Kind("bad setting", 5, inputs.bad_setting, deal((text,) for text in SETTINGS)),
         *fuzzing,
     ]  # fmt: skip
