@@ -141,6 +141,8 @@ def test_independent_codes_like_the_prior_have_less(name):
 
 def test_parts_and_protocols_of_a_column():
     assert metrics.reading("dci.completeness@study2019").startswith("1: each factor is predicted")
+    assert metrics.reading("beta_vae.rescaled").startswith("From chance up: 0 is guessing")
+    assert metrics.reading("efficiency.boosting_100").startswith("Accuracy of a learner with so")
     assert metrics.reading("dci.nothing") == metrics.reading("nothing") == ""
     assert metrics.lower_is_better("elbo.error@paper")
     assert not metrics.lower_is_better("elbo@paper")
@@ -151,3 +153,10 @@ def test_parts_and_protocols_of_a_column():
 def test_no_facts_of_what_is_no_metric():
     with pytest.raises(ConfigError, match="did you mean 'mig'"):
         metrics.facts("migg")
+
+
+@pytest.mark.parametrize("name", registry.names("metrics"))
+def test_parts_with_bounds_say_how_they_read(name):
+    facts = metrics.facts(name)
+    patterns = [part.replace("*", "learner").replace("[0-9]", "1") for part in facts.part_ranges]
+    assert all(facts.reading(part) for part in patterns)

@@ -32,6 +32,9 @@ PROTOCOLS = {"paper": Settings(), "unknot": Settings()}
         "Number of latents that vary with the image. More is not better: a latent that "
         "encodes noise is active too."
     ),
+    parts={
+        "share": "Active latents as a share of all.",
+    },
 )
 def active_units(rows: Rows, settings: Settings) -> Measured:
     r"""Active units: number of latents whose posterior mean varies with the image.

@@ -45,6 +45,10 @@ PROTOCOLS = {"paper": Settings(), "kumar": Settings(), "unknot": Settings(scalin
         "How often an attribute is named rightly by the side of a line that its mean codes draw. "
         "Read it beside `.majority`, the accuracy of always naming the more frequent value."
     ),
+    parts={
+        "majority": "Accuracy of always naming the more frequent value, without looking at codes.",
+        "chance": "Accuracy of naming a value drawn as often as it occurs.",
+    },
 )
 def attribute_accuracy(rows: Rows, settings: Settings) -> Measured:
     r"""Attribute accuracy: attributes named by one direction of the codes each, mean over them.

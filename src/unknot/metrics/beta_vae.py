@@ -68,6 +68,11 @@ PROTOCOLS = {
         "differences of their codes. Chance is 1 / number of factors. A score of 1 does not "
         "rule out a missing factor."
     ),
+    parts={
+        "accuracy": "Share of right answers on test points. Chance is 1 / number of factors.",
+        "rescaled": "From chance up: 0 is guessing, 1 always right, below 0 worse than guessing.",
+        "train_accuracy": "The same on points it was fitted to; far above the other: overfitted.",
+    },
 )
 def beta_vae(rows: Rows, settings: Settings) -> Measured:
     r"""BetaVAE score (Z-diff): accuracy of predicting the factor that pairs of images share.

@@ -53,6 +53,10 @@ PROTOCOLS = {
     reads=(
         "1: one latent per factor, proportional to it. Cyclic and nominal factors are not handled."
     ),
+    parts={
+        "row": "1: each latent is proportional to one factor only. Higher is more modular.",
+        "column": "1: each factor is in one latent only. Higher is more compact.",
+    },
 )
 def cbd(rows: Rows, settings: Settings) -> Measured:
     r"""Correlation-based disentanglement: gaps between correlations of latents and factors.

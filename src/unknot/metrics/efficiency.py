@@ -99,6 +99,11 @@ PROTOCOLS = {
         "Accuracy with 100 labels relative to that with 10,000. Read it with the "
         "accuracies: a ratio of two low accuracies can be high."
     ),
+    parts={
+        "chance": "Accuracy of always naming the most frequent value of each factor.",
+        "linear": "The share for the linear learner.",
+        "*_[0-9]*": "Accuracy of a learner with so many labels.",
+    },
 )
 def efficiency(rows: Rows, settings: Settings) -> Measured:
     r"""Efficiency: accuracy with 100 labels relative to that with 10,000, predicting factors.

@@ -22,6 +22,11 @@ PROTOCOLS = {
         "Comparable only within one dataset and likelihood."
     ),
     lower_parts=("error",),
+    parts={
+        "reconstruction": "Log-likelihood of an image given its code, in nats. Higher is better.",
+        "kl": "What the code costs: KL(posterior ‖ prior) over all latents, in nats.",
+        "error": "Standard error of the bound over images.",
+    },
 )
 def elbo(samples: PosteriorSamples, settings: DecodingSettings) -> Measured:  # noqa: ARG001
     r"""Evidence lower bound: lower bound on the log-likelihood of an image, in nats.

@@ -74,6 +74,11 @@ PROTOCOLS = {
     depends_on=("classifier",),
     cost=0.51,
     reads="How well a linear classifier predicts the factors from all latents.",
+    parts={
+        "auc": "Area under the ROC curve on test rows, as it is: 0.5 is guessing, 1 is perfect.",
+        "train_auc": "The same on the rows it was fitted to; far above the other: overfitted.",
+        "rescaled": "2 (AUC − 1/2): 0 is guessing, 1 is perfect, below 0 worse than guessing.",
+    },
 )
 def explicitness(rows: Rows, settings: Settings) -> Measured:
     r"""Explicitness: ROC AUC of logistic regression from all latents to each factor.

@@ -54,6 +54,11 @@ PROTOCOLS = {
         "How often the latent with the lowest variance reveals which factor was fixed. "
         "Chance is 1 / number of factors. Small rotations do not lower it."
     ),
+    parts={
+        "accuracy": "Share of right answers on test points. Chance is 1 / number of factors.",
+        "rescaled": "From chance up: 0 is guessing, 1 always right, below 0 worse than guessing.",
+        "train_accuracy": "The same on points it was fitted to; far above the other: overfitted.",
+    },
 )
 def factor_vae(rows: Rows, settings: Settings) -> Measured:
     r"""FactorVAE score (Z-min variance): accuracy of predicting the factor that is fixed.

@@ -71,6 +71,11 @@ PROTOCOLS = {
     depends_on=("classifier", "estimator"),
     cost=1.55,
     reads=("1: each latent has information about one factor only. Meaningless if infoe is near 0."),
+    parts={
+        "infom": "Modularity. 1: each latent has information about one factor only.",
+        "infoe": "Explicitness. How much of the factors a linear classifier finds in all latents.",
+        "infoc": "Compactness. 1: the information about each factor is in one latent only.",
+    },
 )
 def infomec(rows: Rows, settings: Settings) -> Measured:
     r"""InfoM, InfoE and InfoC: modularity, explicitness and compactness from information.

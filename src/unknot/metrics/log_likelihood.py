@@ -24,6 +24,10 @@ PROTOCOLS = {"paper": DecodingSettings(5_000), "unknot": DecodingSettings(32)}
         "Higher is better."
     ),
     lower_parts=("error",),
+    parts={
+        "gain": "How far the bound lies above the ELBO of the same points, in nats.",
+        "error": "Standard error of the bound over images.",
+    },
 )
 def log_likelihood(samples: PosteriorSamples, settings: DecodingSettings) -> Measured:  # noqa: ARG001
     r"""Importance-sampled log-likelihood: a tighter lower bound than the ELBO, in nats.

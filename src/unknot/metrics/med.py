@@ -54,6 +54,10 @@ PROTOCOLS = {"paper": Settings(STUDY), "unknot": Settings(UNKNOT, normalizer="en
         "Like dci, from mutual information instead of a learner. It does not notice a "
         "missing factor."
     ),
+    parts={
+        "completeness": "1: each factor is known from one latent only.",
+        "top": "The same of the best latents of each factor alone.",
+    },
 )
 def med(rows: Rows, settings: Settings) -> Measured:
     r"""MED: disentanglement as in DCI, with mutual information instead of importances.

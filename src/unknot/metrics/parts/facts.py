@@ -120,7 +120,7 @@ class Facts:
     reads: str = ""
     """How to read it, in a sentence or two."""
     parts: Mapping[str, str] = field(default_factory=dict)
-    """How to read its parts."""
+    """How to read its parts, by name or by a pattern."""
     lower_parts: tuple[str, ...] = ()
     """Parts for which lower is better; all of them where it is for the metric."""
 
@@ -143,7 +143,9 @@ class Facts:
 
     def reading(self, part: str = "") -> str:
         """How to read the metric or one of its parts; empty where nothing is said."""
-        return self.parts.get(part, "") if part else self.reads
+        if not part:
+            return self.reads
+        return next((text for name, text in self.parts.items() if fnmatchcase(part, name)), "")
 
 
 class RowSettings:

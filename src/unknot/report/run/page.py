@@ -218,13 +218,19 @@ def grouped_scores(scores: Mapping[str, Sequence[float]]) -> list[dict[str, Any]
             **summary,
             "parts": [
                 f"{part.partition(' (')[0].partition('.')[2]} {inner['value']}"
-                for part, inner in summaries.items()
-                if part != name and _owner(part) == name
+                for part, inner in _parts_of(name, summaries)
             ],
+            "hints": [inner["reading"] for _, inner in _parts_of(name, summaries)],
         }
         for name, summary in summaries.items()
         if not _is_part(name, summaries)
     ]
+
+
+def _parts_of(
+    name: str, summaries: Mapping[str, dict[str, str]]
+) -> list[tuple[str, dict[str, str]]]:
+    return [(part, s) for part, s in summaries.items() if part != name and _owner(part) == name]
 
 
 def _summary(name: str, values: Sequence[float], reading: str) -> dict[str, str]:
