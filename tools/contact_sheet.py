@@ -5,7 +5,8 @@
 
 All takes about half an hour on two cores. Each step is a command of ours, or several; a step whose
 folder is there is skipped. ``--again`` draws anew from what was trained. Files that cannot be
-passed on have stand-ins in the same layout (`stand_ins.py`). Says which texts of a figure overlap
+passed on have stand-ins in the same layout (`stand_ins.py`). Sheets show figures as they are,
+on a dark page, and as colour-blind eyes see them (`views.py`). Says which texts of a figure overlap
 or are cut off on a screen of 1280 pixels, and which warnings a user would have seen.
 """
 
@@ -28,6 +29,7 @@ sys.path += [str(ROOT / "src"), str(ROOT / "tests"), str(ROOT / "tools")]
 
 from report.text_boxes import text_faults  # noqa: E402
 from stand_ins import cars, chairs, faces, small_grids  # noqa: E402
+from views import VIEWS, seen  # noqa: E402
 
 from unknot.cli.main import app  # noqa: E402
 from unknot.report import style  # noqa: E402
@@ -190,23 +192,24 @@ def run(name: str, command: str, out: Path, data: dict[str, str]) -> str:
     return ""
 
 
-def sheets(pictures: Iterable[Path], out: Path) -> list[Path]:
-    """All pictures, small, with their names, on as many sheets as it takes."""
+def sheets(pictures: Iterable[Path], out: Path, view: str) -> list[Path]:
+    """All pictures in a view, small, with their names, on as many sheets as it takes."""
     files = sorted(pictures)
     pages = []
     for start in range(0, len(files), ACROSS * DOWN):
         chosen = files[start : start + ACROSS * DOWN]
         down = -(-len(chosen) // ACROSS)
         width, height = THUMB[0] + 10, THUMB[1] + CAPTION
-        page = Image.new("RGB", (ACROSS * width, down * height), "white")
+        ink, paper = ("white", "#15171b") if view == "dark" else ("black", "white")
+        page = Image.new("RGB", (ACROSS * width, down * height), paper)
         draw = ImageDraw.Draw(page)
         for i, file in enumerate(chosen):
             left, top = (i % ACROSS) * width, (i // ACROSS) * height
-            small = Image.open(file).convert("RGB")
+            small = seen(Image.open(file), view)
             small.thumbnail(THUMB)
             page.paste(small, (left, top))
-            draw.text((left, top + THUMB[1]), str(file.relative_to(out))[-62:], fill="black")
-        pages.append(out / f"sheet-{start // (ACROSS * DOWN) + 1}.png")
+            draw.text((left, top + THUMB[1]), str(file.relative_to(out))[-62:], fill=ink)
+        pages.append(out / f"sheet-{view}-{start // (ACROSS * DOWN) + 1}.png")
         page.save(pages[-1])
     return pages
 
@@ -215,6 +218,7 @@ def main() -> None:
     """Train what is missing, draw what is missing, and lay it out."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--views", default=",".join(VIEWS), help=f"Of {', '.join(VIEWS)}.")
     parser.add_argument("--again", action="store_true", help="Draw anew from what was trained.")
     parser.add_argument("names", nargs="*", help="Steps, or starts of their names; all if none.")
     options = parser.parse_args()
@@ -238,8 +242,8 @@ def main() -> None:
                 print(name, flush=True)
                 failures.append(run(name, command, out, data))
     pictures = [p for name in DRAWN for p in (out / name).rglob("*.png")]
-    for page in sheets(pictures, out):
-        print(page)
+    for view in options.views.split(","):
+        print(*sheets(pictures, out, view), sep="\n")
     print(f"{watch.checked} figures checked for their texts.")
     for title, faults in watch.faults.items():
         print(f"{title}: {'; '.join(faults)}")

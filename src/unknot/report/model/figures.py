@@ -12,6 +12,8 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
+from unknot.core.text import shorten
+from unknot.report.model.heat_map import LONGEST, are_slanted, name_sides
 from unknot.report.model.latents import Latents, latent_label
 from unknot.report.style import (
     ACCENT,
@@ -24,7 +26,6 @@ from unknot.report.style import (
     new_figure,
     number_ticks,
     set_panel,
-    show_frame,
     styled,
 )
 from unknot.runs.curves import Curves
@@ -146,17 +147,18 @@ def _name_ends(
     texts: Sequence[str],
     colors: Sequence[str],
 ) -> None:
-    """Names at the ends of lines, from the top down and below each other, as long as there is room.
+    """Names at the ends of lines, one below the other where these meet, inside of the panel.
 
-    The many latents that end at nothing have names only as far as the panel goes.
+    Where there are more than the panel has room for, the lowest lines have none.
     """
     low, high = axes.get_ylim()
-    place = math.inf
+    gap = (high - low) * ROOM
     pairs = sorted(zip(ends, texts, colors, strict=True), key=lambda pair: -pair[0][1])
-    for (x, y), text, color in pairs:
-        place = min(y, place - (high - low) * ROOM)
-        if place < low:
-            break
+    pairs = pairs[: int(1 / ROOM)]
+    place = math.inf
+    for i, ((x, y), text, color) in enumerate(pairs):
+        below = len(pairs) - 1 - i
+        place = min(max(y, low + (below + 0.5) * gap), place - gap)
         axes.annotate(
             text, (x, place), xytext=(3, 0), textcoords="offset points", va="center",
             fontsize=SMALL, color=color,
@@ -179,7 +181,9 @@ def factor_figure(latents: Latents, names: Sequence[str]) -> Figure:
     """
     shares: Float[np.ndarray, "z f"] = latents.explained[latents.order]
     rows, columns = shares.shape
-    size = (1.9 + 0.85 * columns, 1.0 + 0.36 * rows)
+    names = [shorten(name, LONGEST) for name in names]
+    slanted = are_slanted(names)
+    size = (1.9 + (0.62 if slanted else 0.85) * columns, 1.0 + 0.36 * rows + 0.55 * slanted)
     figure = new_figure(size)
     axes = figure.add_subplot()
     fills = np.where(latents.used[latents.order][:, None], np.nan_to_num(shares), 0)
@@ -190,11 +194,8 @@ def factor_figure(latents: Latents, names: Sequence[str]) -> Figure:
             text = "–" if np.isnan(share) else f"{share:.0%}"
             ink = PAPER if share > 0.75 and used else INK if used else MUTED
             axes.text(j, i, text, ha="center", va="center", color=ink)
-    axes.set_xticks(range(columns), names)
-    axes.set_yticks(range(rows), [latent_label(z, latents.kl[z]) for z in latents.order])
-    axes.tick_params(length=0, labelcolor=INK, labeltop=True, labelbottom=False)
-    for label, z in zip(axes.get_yticklabels(), latents.order, strict=True):
-        label.set_color(INK if latents.used[z] else MUTED)
+    labels = [latent_label(z, latents.kl[z]) for z in latents.order]
+    name_sides(axes, names, labels, [bool(latents.used[z]) for z in latents.order])
     axes.set_title(
         "Share of each latent's variance\nexplained by each factor alone",
         pad=10,
@@ -202,5 +203,4 @@ def factor_figure(latents: Latents, names: Sequence[str]) -> Figure:
     axes.set_xticks(np.arange(columns + 1) - 0.5, minor=True)
     axes.set_yticks(np.arange(rows + 1) - 0.5, minor=True)
     axes.grid(which="minor", linewidth=0.8, alpha=1)
-    show_frame(axes)
     return figure

@@ -3,7 +3,6 @@
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -20,6 +19,7 @@ from unknot.core.registry import nearest
 from unknot.core.text import compact, number, shorten
 from unknot.metrics.parts.columns import correlation
 from unknot.metrics.parts.score import Score
+from unknot.report.model.heat_map import LONGEST, are_slanted, name_sides
 from unknot.report.model.latents import UNUSED, check_member, few_values, latent_label, sample_rows
 from unknot.report.model.traversals import title
 from unknot.report.style import (
@@ -32,15 +32,12 @@ from unknot.report.style import (
     footnote,
     new_figure,
     set_title,
-    show_frame,
     styled,
 )
 from unknot.runs.run import Run
 
 SAMPLE = 2_048
 """Rows that a matrix is measured on."""
-LONGEST = 18
-"""Characters of a factor's name above a column."""
 MOST = 40
 """Latents, or factors, of a figure."""
 
@@ -226,7 +223,7 @@ def matrix_figure(matrix: Matrix, *, heading: str) -> Figure:
     rows, columns = table.shape
     names = [shorten(name, LONGEST) for name in matrix.factors[:MOST]]
     letters = max(len(name) for name in names)
-    slanted = letters > 9
+    slanted = are_slanted(names)
     width = max(5.6, 2.6 + columns * (0.62 if slanted else max(0.62, 0.1 * letters)))
     head = textwrap.wrap(f"{kind.heading}: {shorten(heading, 60)}", int(LETTERS * width))
     figure = new_figure((width, 1.35 + 0.2 * len(head) + 0.34 * rows + 0.55 * slanted))
@@ -243,15 +240,8 @@ def matrix_figure(matrix: Matrix, *, heading: str) -> Figure:
         axes.text(j, i, text, ha="center", va="center", color=ink)
     for axis in kind.gaps:
         _mark(axes, table, axis)
-    slant: dict[str, Any] = (
-        {"rotation": 35, "ha": "left", "rotation_mode": "anchor"} if slanted else {}
-    )
-    axes.set_xticks(range(columns), names, **slant)
-    axes.set_yticks(range(rows), [latent_label(z, matrix.kl[z], matrix.sigma[z]) for z in order])
-    axes.tick_params(length=0, labelcolor=INK, labeltop=True, labelbottom=False)
-    for label, z in zip(axes.get_yticklabels(), order, strict=True):
-        label.set_color(INK if matrix.used[z] else MUTED)
-    show_frame(axes)
+    latents = [latent_label(z, matrix.kl[z], matrix.sigma[z]) for z in order]
+    name_sides(axes, names, latents, [bool(matrix.used[z]) for z in order])
     set_title(figure, "\n".join(head))
     some = "" if matrix.table.shape == table.shape else f"The first {rows} × {columns}."
     note = textwrap.fill(kind.note, int(1.7 * LETTERS * width), break_on_hyphens=False)

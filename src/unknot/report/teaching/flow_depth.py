@@ -113,9 +113,9 @@ def draw() -> DataFigure:
     axes.set_xlabel("steps of the flow")
     axes.set_ylabel("nats")
     note = (
-        f"Black: ln p(x), of the model of amortisation_gap at x = {X:g}. k: samples; k = 1 is the "
-        "ELBO. Without steps the posterior is a Gaussian. Steps bring it closer to the true one; "
-        "samples make up for what is left. Bars: two standard errors."
+        f"Level line: ln p(x), of the model of amortisation_gap at x = {X:g}. k: samples; k = 1 is "
+        "the ELBO. Without steps the posterior is a Gaussian. Steps bring it closer to the true "
+        "one; samples make up for what is left. Bars: two standard errors."
     )
     legend(figure, looked, across=4, notes=(wrap(note, figure),))
     return DataFigure(figure, rows)

@@ -75,8 +75,8 @@ def draw() -> DataFigure:
     axes.set_xlabel("samples k")
     axes.set_ylabel("nats")
     note = (
-        "Black: ln p(x). k = 1 is the ELBO. Bars: two standard errors. The model is linear and "
-        "Gaussian, so the exact posterior reaches ln p(x) with one sample."
+        "Level line: ln p(x). k = 1 is the ELBO. Bars: two standard errors. The model is linear "
+        "and Gaussian, so the exact posterior reaches ln p(x) with one sample."
     )
     legend(figure, looked, notes=(wrap(note, figure),))
     return DataFigure(figure, rows)

@@ -156,9 +156,9 @@ def _describe(likelihood: str, nats: bool, bound: float) -> str:
     """What lines there are, or why there are none."""
     if not math.isnan(bound):
         return (
-            "Grey lines: equal ELBO. Black line: no model is below it, since\n"
+            "Grey lines: equal ELBO. Shaded: no model can be there, since\n"
             "H − distortion ≤ information ≤ rate. "
-            f"Its ends are the entropy H = {bound:.2f} nats, if no\ntwo images are alike."
+            f"Its corners are the entropy H = {bound:.2f} nats, if no\ntwo images are alike."
         )
     if nats:
         return "Grey lines: equal ELBO, −(rate + distortion)."
