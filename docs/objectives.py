@@ -46,6 +46,8 @@ The setting `likelihood` defines the decoder output and the reconstruction loss
   "gaussian" they did not.
 - "poisson", "negative_binomial": for [tables of counts](tables.md#counts); logits of each column's
   share of the row's total, and for the negative binomial one learnt dispersion for each column.
+- a table of kind "overlap" or "features": blurred images, or the features of a frozen network, are
+  compared as well as pixels or in their place ([losses](losses.md)).
 
 ## Families
 

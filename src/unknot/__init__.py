@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from unknot.core.posterior import Posterior as Posterior
     from unknot.core.representation import Representation as Representation
     from unknot.runs.baselines import baselines as baselines
+    from unknot.runs.features import features as features
     from unknot.runs.own_encoder import evaluate as evaluate
 
 _HOMES = {
@@ -54,6 +55,7 @@ _HOMES = {
     "Dataset": "unknot.api.dataset",
     "evaluate": "unknot.runs.own_encoder",
     "baselines": "unknot.runs.baselines",
+    "features": "unknot.runs.features",
     "Model": "unknot.api.model",
     "Run": "unknot.api.run",
     "load": "unknot.api.loading",

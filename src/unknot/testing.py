@@ -280,7 +280,7 @@ def pure(objective: Objective) -> None:
 def never_waits(objective: Objective) -> None:
     """No value is read on the host, where a GPU would have to wait for it."""
     side_by_side, _ = cases(objective)
-    mode = FakeTensorMode()
+    mode = FakeTensorMode(allow_non_fake_inputs=True)  # such as the weights of a frozen module
     fake, step = mode.from_tensor, side_by_side.step
     factors = None if step.factors is None else fake(step.factors)
     hyper = {name: fake(getattr(side_by_side.objective, name)) for name in hyper_fields(objective)}

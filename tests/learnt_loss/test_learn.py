@@ -165,8 +165,8 @@ def test_its_file_makes_the_loss_that_was_learnt(learnt, tmp_path):
     data = Dots().load()
 
     def pays(first, second):
-        apart = first - second
-        return apart.square().flatten(1).mean(1) + loss.blurred_error(apart) / apart[0].numel()
+        pixels = (first - second).square().flatten(1)
+        return pixels.mean(1) + loss.mapped_error(first, second) / pixels.shape[1]
 
     found = correlations(data.batch, data.space, traversals=32, pairs=4096, loss=pays, seed=0)
     mean = np.mean([found[name].rank for name in data.space.names])

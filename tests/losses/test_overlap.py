@@ -13,6 +13,8 @@ from unknot.core.errors import ConfigError, DataError, ShapeError
 from unknot.losses.likelihood import activate, likelihood_of, pixel_likelihood
 from unknot.losses.overlap import Overlap, read_kernel
 
+CPU = torch.device("cpu")
+
 
 def images(*shape, seed=0):
     return noise.uniform(seed, "images", 0, *shape, dtype=torch.float64)
@@ -133,13 +135,13 @@ def test_a_pipe_is_no_kernel(tmp_path):
 def test_a_changed_file_is_noticed(kernel_file):
     kernel, path = kernel_file
     loss = Overlap.create(kernel="learnt", path=str(path))
-    loss.check_file()
+    loss.prepare(CPU, torch.float32)
     save_file({"kernel": kernel + 1e-6}, path)
     with pytest.raises(ConfigError, match="is not the kernel that these settings name"):
-        loss.check_file()
+        loss.prepare(CPU, torch.float32)
     path.unlink()
     with pytest.raises(ConfigError, match="no such file"):
-        loss.check_file()
+        loss.prepare(CPU, torch.float32)
     # A finished model is looked at without it.
     again = Overlap.create("learnt", loss.radius, loss.alpha, None, loss.path, loss.sha256)
     assert again == loss
@@ -171,7 +173,7 @@ def test_the_blurred_error_against_scipy(kernel_file):
             )
             for one, two in zip(x, other, strict=True)
         ]
-        found = loss.blurred_error(x - other)
+        found = loss.mapped_error(x, other)
         assert found.tolist() == pytest.approx([loss.alpha * e for e in expected], rel=1e-6)
 
 

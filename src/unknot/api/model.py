@@ -35,7 +35,7 @@ from unknot.engine.population import carried, loss_of, recode
 from unknot.engine.updates import move_weights, torch_optimizer
 from unknot.losses.likelihood import activate, likelihood_of
 from unknot.nets.parts.dispersion import with_dispersion
-from unknot.nets.parts.features import decoder_features
+from unknot.nets.parts.features import layer_outputs
 from unknot.nets.parts.given_modules import split_encoding
 from unknot.nets.parts.weights import initialize
 
@@ -306,7 +306,7 @@ class Model(nn.Module):
         """The modules as an objective sees them."""
         extra = {**dict(self.extra.items()), **self.carried}
         critic = no_critic if self.critic is None else self.critic
-        features = partial(decoder_features, self.decoder)
+        features = partial(layer_outputs, self.decoder)
         return Net(self._posterior, self.decoder, critic, extra, features)
 
     def _batch(self, x: Tensor, views: tuple[Tensor, ...]) -> Tensor:

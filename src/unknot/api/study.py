@@ -1,6 +1,6 @@
 """Study: a grid of runs, from Python; the same plan, folder and resume as from the shell."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -23,6 +23,7 @@ from unknot.core.errors import ConfigError, StoreError
 from unknot.core.files import check_page
 from unknot.core.text import joined
 from unknot.core.typed import typed
+from unknot.losses.features import is_of_modules
 from unknot.runs import words
 from unknot.runs.signals import stop_on_signal
 from unknot.runs.training import Stopped
@@ -329,4 +330,8 @@ class Study:
         names = {words.chosen_name(table, word) for table in settings for word in dotted.NAMED}
         return any(
             name in ("modules", "memory") or user_classes.is_user_name(name or "") for name in names
+        ) or any(
+            is_of_modules(table["objective"].get("likelihood"))
+            for table in settings
+            if isinstance(table.get("objective"), Mapping)
         )

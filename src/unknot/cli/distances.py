@@ -44,7 +44,7 @@ def distances(
         typer.Option(
             help="Loss that measures image distance: gaussian (squared error), bernoulli, box, "
             "gaussian_blur, or the file of a learnt kernel.",
-            show_default="the run's overlap loss, if it has one, else gaussian",
+            show_default="the run's overlap or feature loss, if it has one, else gaussian",
         ),
     ] = None,
     out: Annotated[

@@ -111,6 +111,8 @@ def train(
     `unknot train --data photos/ --labels people.csv --set data.size=64`
 
     `unknot train --objective ada_gvae --data xysquares --set sampler.changed=1`
+
+    `unknot train beta=0.1 --set 'objective.likelihood={kind="features", path="runs/first"}'`
     """
     from unknot.cli.screen import counting_bar
     from unknot.data.parts.published_images import decode_files

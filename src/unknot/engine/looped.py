@@ -23,7 +23,7 @@ from unknot.engine.memory import hold_freed_memory
 from unknot.engine.population import Member, carried, log_of, loss_of, mean_logs, recode
 from unknot.engine.transposed import sum_biases
 from unknot.engine.updates import Mover, light_optimizer, moments_of, move_weights, weights_of
-from unknot.nets.parts.features import decoder_features
+from unknot.nets.parts.features import layer_outputs
 from unknot.nets.parts.given_modules import named_tensors, seeded
 
 T = TypeVar("T")
@@ -278,7 +278,7 @@ class Model:
             return run("decoder", z)
 
         def features(z: Tensor) -> tuple[Tensor, ...]:
-            activations = computing(partial(decoder_features, modules["decoder"]), z)
+            activations = computing(partial(layer_outputs, modules["decoder"]), z)
             return tuple(a.to(runtime.dtype) for a in activations)
 
         critic = (lambda z: run("critic", z)) if "critic" in modules else no_critic

@@ -1,6 +1,5 @@
 """Blurs that are not learnt: how distances agree with factors over sizes and weights of kernels."""
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -84,9 +83,8 @@ def overlap_features(loss: Overlap) -> Callable[[Tensor], Tensor]:
         >>> loss = Overlap.create(radius=1, alpha=4.0)
         >>> x, y = torch.zeros(1, 1, 3, 3), torch.ones(1, 1, 3, 3)
         >>> apart = overlap_features(loss)(x) - overlap_features(loss)(y)
-        >>> whole = (x - y).square().sum() + loss.blurred_error(x - y)[0]
+        >>> whole = (x - y).square().sum() + loss.mapped_error(x, y)[0]
         >>> bool(torch.isclose(apart.square().sum(), whole))
         True
     """
-    scale = math.sqrt(loss.alpha or 0.0)
-    return lambda x: torch.cat([x, scale * loss.blur(x)], dim=1)
+    return lambda x: torch.cat([x.flatten(1), loss.embed(x)], dim=1)

@@ -8,7 +8,7 @@ from unknot.core.posterior import Posterior
 from unknot.core.typed import typed
 from unknot.losses.counts import count_loss
 from unknot.losses.likelihood import Likelihood, activate, is_of_counts, pixel_likelihood
-from unknot.losses.overlap import Overlap
+from unknot.losses.mapped import MappedLoss
 
 __all__ = [
     "Likelihood",
@@ -23,15 +23,16 @@ __all__ = [
 def reconstruction(
     likelihood: Likelihood, decoded: Float[Tensor, "*p b k h w"], x: Float[Tensor, "*p b c h w"]
 ) -> Float[Tensor, "*p"]:
-    """The reconstruction loss of a likelihood; with an `Overlap`, that of blurred images too."""
+    """The reconstruction loss of a likelihood, with that of blurred images or features if any."""
     if is_of_counts(likelihood):
         return count_loss(likelihood, decoded, x).mean(-1)
     if pixel_likelihood(likelihood) == "bernoulli":
         loss = bernoulli(decoded, x)
     else:
         loss = gaussian(activate(likelihood, decoded), x)
-    if isinstance(likelihood, Overlap):
-        loss = loss + likelihood.blurred_error(x - activate(likelihood, decoded)).mean(-1)
+    if isinstance(likelihood, MappedLoss):
+        apart = likelihood.mapped_error(x, activate(likelihood, decoded))
+        loss = likelihood.pixel_weight * loss + apart.mean(-1)
     return loss
 
 

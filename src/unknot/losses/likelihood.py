@@ -8,16 +8,20 @@ from torch import Tensor
 from unknot.core.errors import ConfigError
 from unknot.core.registry import nearest
 from unknot.losses.counts import Counts, expected_counts
-from unknot.losses.overlap import Overlap, Pixels
+from unknot.losses.features import Features
+from unknot.losses.mapped import MappedLoss, Pixels
+from unknot.losses.overlap import Overlap
 
 Density: TypeAlias = Pixels | Counts
 Likelihood: TypeAlias = (
-    Literal["bernoulli", "gaussian", "sigmoid_gaussian", "poisson", "negative_binomial"] | Overlap
+    Literal["bernoulli", "gaussian", "sigmoid_gaussian", "poisson", "negative_binomial"]
+    | Overlap
+    | Features
 )
 """Outputs are logits of probabilities, means, logits of means within (0, 1), or logits of shares of
 a row's counts, with the logarithms of dispersions if these are negative binomial; or it is one of
-the first three with a loss of blurred images beside it, which is a loss but not the logarithm of a
-likelihood."""
+the first three with a loss of blurred images or of features beside it, which is a loss but not the
+logarithm of a likelihood."""
 
 
 def likelihood_of(objective: Any) -> Likelihood:
@@ -41,7 +45,7 @@ def pixel_likelihood(likelihood: Likelihood) -> Density:
         >>> pixel_likelihood("bernoulli"), pixel_likelihood(Overlap.create(pixels="gaussian"))
         ('bernoulli', 'gaussian')
     """
-    pixels = likelihood.pixels if isinstance(likelihood, Overlap) else likelihood
+    pixels = likelihood.pixels if isinstance(likelihood, MappedLoss) else likelihood
     names = [*get_args(Pixels), *get_args(Counts)]
     if pixels not in names:
         raise ConfigError(f"There is no likelihood '{pixels}'{nearest(str(pixels), names)}")

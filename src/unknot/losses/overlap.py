@@ -1,6 +1,7 @@
 """Overlap: a reconstruction loss under which images that do not overlap still have distances."""
 
 import hashlib
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal, TypeAlias, cast
@@ -9,12 +10,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from unknot.core.choices import Creatable, check_choices
+from unknot.core.choices import check_choices
 from unknot.core.errors import ConfigError, DataError
 from unknot.core.files import os_reason, read_whole
 from unknot.losses.blur import blur_by_rows, box_row, check_reach, convolve, gaussian_row
+from unknot.losses.mapped import MappedLoss, Pixels
 
-Pixels: TypeAlias = Literal["bernoulli", "gaussian", "sigmoid_gaussian"]
 Kernel: TypeAlias = Literal["box", "gaussian", "learnt"]
 RADIUS = 31
 """A kernel of 63 x 63 reaches from each pixel of a 64 x 64 image over most of it."""
@@ -23,7 +24,7 @@ KERNELS: dict[tuple[str, str, torch.device, torch.dtype], Tensor] = {}
 
 
 @dataclass(frozen=True)
-class Overlap(Creatable):
+class Overlap(MappedLoss):
     r"""The loss of the pixels, and of blurred images beside it.
 
     $$\mathcal L(x, \hat x) = \mathcal L_{\text{pixels}}(x, \hat x)
@@ -106,8 +107,8 @@ class Overlap(Creatable):
         """
         check_reach(cast(int, self.radius), image[-2:])
 
-    def check_file(self) -> None:
-        """Check that a learnt kernel is at hand; a finished model can be looked at without it.
+    def prepare(self, device: torch.device, dtype: torch.dtype) -> None:  # noqa: ARG002
+        """Check that a learnt kernel is at hand.
 
         Raises:
             ConfigError: Its file is missing or another one by now.
@@ -124,9 +125,25 @@ class Overlap(Creatable):
             return blur_by_rows(x, gaussian_row(radius, cast(float, self.sigma), x))
         return blur_by_rows(x, box_row(radius, x))
 
-    def blurred_error(self, difference: Float[Tensor, "*n c h w"]) -> Float[Tensor, "*n"]:
-        r"""The second part of the loss, of each $x - \hat x$: blurs are linear."""
-        return cast(float, self.alpha) * self.blur(difference).square().sum((-3, -2, -1))
+    def embed(self, x: Float[Tensor, "*n c h w"]) -> Float[Tensor, "*n d"]:
+        r"""The map $\sqrt\alpha\, h$, squared distances after which are the second part."""
+        return (math.sqrt(cast(float, self.alpha)) * self.blur(x)).flatten(-3)
+
+    def mapped_error(
+        self, x: Float[Tensor, "*#n c h w"], y: Float[Tensor, "*#n c h w"]
+    ) -> Float[Tensor, "..."]:
+        """The second part of the loss: blurs are linear, so one of the difference is enough."""
+        return cast(float, self.alpha) * self.blur(x - y).square().sum((-3, -2, -1))
+
+    @property
+    def caption(self) -> str:
+        """What distances of images are taken of."""
+        return {"box": "box blur", "gaussian": "Gaussian blur"}.get(self.kernel, "learnt kernel")
+
+    @property
+    def reading(self) -> str:
+        """How the blurred part reads."""
+        return f"Plus {self.alpha:g} times the squared error of blurred images."
 
     def _learnt(self, like: Tensor) -> Float[Tensor, "k k"]:
         path, sha256 = cast(str, self.path), cast(str, self.sha256)

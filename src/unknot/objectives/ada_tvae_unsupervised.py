@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, cast
+from typing import ClassVar
 
 import torch
 from jaxtyping import Bool, Float, Float64, Int
@@ -13,7 +13,7 @@ from unknot.core.hyper import Hyper, at_least
 from unknot.core.objective import Batchwise, Net, Step, Term, Terms
 from unknot.core.posterior import Posterior
 from unknot.losses import Likelihood, beta_of_means, kl_normal, reconstruction
-from unknot.losses.overlap import Overlap
+from unknot.losses.mapped import MappedLoss
 from unknot.objectives.parts.families import Family
 from unknot.objectives.parts.sharing import Delta, check_unit
 from unknot.objectives.parts.triplets import Margin, Norm, adaptive_triplet_terms
@@ -40,7 +40,8 @@ class AdaTVAEUnsupervised(Batchwise):
     in each of `rounds` the batch is shuffled and each image is the anchor of the next two, so no
     image meets itself; 512 and 1024 triplets of 256 images are 2 and 4 rounds. The order is that of
     squared errors whatever the likelihood of the pixels, with those of blurred images where it is
-    an overlap loss, as the paper has for XYSquares. Images equally far away stay as drawn.
+    an overlap loss, as the paper has for XYSquares, or of features. Images equally far away stay
+    as drawn.
 
     Example: `unknot.train("dsprites", objectives.AdaTVAEUnsupervised(beta=0.5))`
     """
@@ -81,12 +82,12 @@ class AdaTVAEUnsupervised(Batchwise):
 def features(
     x: Float[Tensor, "*p b c h w"], likelihood: Likelihood
 ) -> Float64[Tensor, "*p b features"]:
-    """What images are compared by: the pixels, and with an overlap loss its blur of them."""
+    """What images are compared by: the pixels, and what a loss maps them to."""
     x = x.detach().double()
-    if not isinstance(likelihood, Overlap):
+    if not isinstance(likelihood, MappedLoss):
         return x.flatten(-3)
-    blurred = math.sqrt(cast(float, likelihood.alpha)) * likelihood.blur(x)
-    return torch.cat([x.flatten(-3), blurred.flatten(-3)], dim=-1)
+    pixels = math.sqrt(likelihood.pixel_weight) * x.flatten(-3)
+    return torch.cat([pixels, likelihood.embed(x)], dim=-1)
 
 
 def swaps(

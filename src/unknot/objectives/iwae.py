@@ -12,7 +12,7 @@ from unknot.core.hyper import at_least
 from unknot.core.objective import Net, Note, Step, Term, Terms
 from unknot.losses.counts import count_loss
 from unknot.losses.likelihood import Likelihood, activate, is_of_counts, pixel_likelihood
-from unknot.losses.overlap import Overlap
+from unknot.losses.mapped import MappedLoss
 from unknot.objectives.parts.families import Family
 
 
@@ -77,17 +77,19 @@ def log_loss(
         >>> log_loss("gaussian", torch.zeros(3, 2, 1, 4, 4), torch.zeros(2, 1, 4, 4))[0, 0].item()
         9.1578...
     """
-    x = x.unsqueeze(-5).expand(*decoded.shape[:-3], *x.shape[-3:])
+    once = x.unsqueeze(-5)
+    x = once.expand(*decoded.shape[:-3], *x.shape[-3:])
     if is_of_counts(likelihood):
         return count_loss(likelihood, decoded, x)
     if pixel_likelihood(likelihood) == "bernoulli":
         losses = F.binary_cross_entropy_with_logits(decoded, x, reduction="none")
     else:
         losses = (x - activate(likelihood, decoded)).square() + 0.5 * math.log(math.pi)
-    if isinstance(likelihood, Overlap):  # its own constant, the same for all, moves no weight
-        blurred = likelihood.blurred_error(x - activate(likelihood, decoded))
-        return losses.sum((-3, -2, -1)) + blurred
-    return losses.sum((-3, -2, -1))
+    loss = losses.sum((-3, -2, -1))
+    if isinstance(likelihood, MappedLoss):  # its own constant, the same for all, moves no weight
+        apart = likelihood.mapped_error(once, activate(likelihood, decoded))
+        return likelihood.pixel_weight * loss + apart
+    return loss
 
 
 PRESETS = {"burda50": IWAE(samples=50)}

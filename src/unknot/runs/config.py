@@ -18,6 +18,7 @@ from unknot.core.toml import parse_value
 from unknot.data.parts.entry import entry_for
 from unknot.data.parts.number_file import NumberFile
 from unknot.losses.likelihood import is_of_counts
+from unknot.runs import features
 from unknot.runs.fields import RENAMED, build, checked_fields, field_types
 from unknot.runs.spec import FORMAT, Choice, TrainSpec, settings_table
 from unknot.runs.stopping import Stop
@@ -194,6 +195,8 @@ def _choice(
     if name == "data" and "labels" in inner and "labels" not in field_types(kind)[1]:
         raise ConfigError(f"Labels are for your own images; {choice} has factors of its own.")
     source = _source(kind, choice, inner)
+    if name == "objective":
+        inner = features.pin(inner)
     settings = build(kind, _preset(room, choice, inner), name)
     if isinstance(settings, FileSettings):
         settings = settings.pin(on_progress)

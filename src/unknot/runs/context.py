@@ -10,8 +10,10 @@ from unknot.data.parts.counts import as_counts
 from unknot.data.parts.scaling import measure_on
 from unknot.engine.context import Context
 from unknot.engine.device import runtime, to_read
+from unknot.losses.features import Features
 from unknot.losses.likelihood import is_of_counts, likelihood_of, pixel_likelihood
-from unknot.losses.overlap import Overlap
+from unknot.losses.mapped import MappedLoss
+from unknot.runs import features
 from unknot.runs.spec import TrainSpec
 from unknot.samplers.parts.split import check_part, rows_in_part
 
@@ -35,10 +37,13 @@ def training_context(
     rows = None if split is None or not data.measured else rows_in_part(split, data.space, "train")
     dataset = measure_on(data, rows, split).to(where.device)
     likelihood = likelihood_of(spec.objective.settings)
-    if isinstance(likelihood, Overlap):
-        likelihood.check(dataset.shape)
+    if isinstance(likelihood, MappedLoss):
         if not trained:
-            likelihood.check_file()
+            features.require(likelihood)
+            likelihood.prepare(where.device, where.dtype)
+        likelihood.check(dataset.shape)
+        if isinstance(likelihood, Features):
+            likelihood.check_scale(dataset.mean, dataset.std)
     if is_of_counts(likelihood):
         dataset = as_counts(dataset, likelihood)
     elif dataset.mean and pixel_likelihood(likelihood) != "gaussian":

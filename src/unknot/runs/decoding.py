@@ -14,6 +14,7 @@ from unknot.core.objective import Calibrated, Net, Recoding
 from unknot.losses import reconstruction
 from unknot.losses.counts import row_totals
 from unknot.losses.likelihood import activate, is_of_counts, likelihood_of, pixel_likelihood
+from unknot.losses.mapped import MappedLoss
 from unknot.metrics.parts.decoding import Decoded, Variance
 from unknot.metrics.parts.score import Score
 from unknot.metrics.parts.scoring import DecoderMetric
@@ -57,9 +58,15 @@ def decoding(
             )
         if not hasattr(objective.settings, "likelihood"):
             raise ConfigError(f"{metric} needs a likelihood; {objective.name} has none.")
+        own = objective.settings.likelihood
+        if isinstance(own, MappedLoss) and not own.is_density:
+            raise ConfigError(
+                f"{metric} needs a density of pixels, in nats; {objective.name} compares "
+                f"{own.caption}, whose distance has no unit."
+            )
         # A loss of blurred images is no density. What is left without it is one of the same means,
         # and compares with that of models trained on pixels alone.
-        likelihood = pixel_likelihood(objective.settings.likelihood)
+        likelihood = pixel_likelihood(own)
         return settings.sample(
             net,
             dataset.batch(index),

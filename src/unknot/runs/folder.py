@@ -8,6 +8,7 @@
   checkpoints/step-N/     to resume from; the last few
   weights.safetensors     at the end: one tensor per weight, members first
   weights-N.safetensors   the same of step N, where it was asked for; weights-best of best steps
+  features.safetensors    the frozen module of a feature loss, where the objective has one
   curves.safetensors      at the end: the logged values, [log steps, members]
   curves.csv              the same as a table, for people
 ```
@@ -41,7 +42,10 @@ from unknot.runs.curves import Curves
 from unknot.runs.spec import TrainSpec
 from unknot.runs.tracking import FOLDER
 
-OURS = ("run.toml", "status.json", "weights*.safetensors", "curves.*", "scores.jsonl", "step-*")
+OURS = (
+    *("run.toml", "status.json", "weights*.safetensors", status.FEATURES),
+    *("curves.*", "scores.jsonl", "step-*"),
+)
 """Names that are written by who holds the folder alone."""
 
 
@@ -159,7 +163,8 @@ class RunFolder:
         if any(self.checkpoints.glob("step-*")):
             return
         shutil.rmtree(self.checkpoints, ignore_errors=True)
-        for file in (self.spec_file, self.status_file, self.path / lock.FILE):
+        ours = self.spec_file, self.status_file, self.path / status.FEATURES, self.path / lock.FILE
+        for file in ours:
             file.unlink(missing_ok=True)
         if made:
             with contextlib.suppress(OSError):  # someone put something there

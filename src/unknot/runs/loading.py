@@ -11,7 +11,7 @@ import torch
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import DataError, StoreError
 from unknot.engine.checkpoint import unpack_tensors
-from unknot.runs import status
+from unknot.runs import features, status
 from unknot.runs.context import training_context
 from unknot.runs.description import absent_dataset, check_images, scale_as_trained
 from unknot.runs.folder import RunFolder, stopped_members
@@ -73,6 +73,7 @@ def load_training(
         weights = {name: stacked[member : member + 1] for name, stacked in weights.items()}
         curves, validation = curves.member(member), validation.member(member)
         stopped, steps = ({0: d[member]} if member in d else {} for d in (stopped, steps))
+    features.provide(folder.path, members[0])
     dataset = _dataset(folder, members[0], record, data)
     context = training_context(members[0], device, trained=True, data=dataset)
     training = Training.from_weights(members, context, weights, file)

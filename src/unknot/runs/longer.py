@@ -9,7 +9,7 @@ from unknot.core.errors import ConfigError, DamageError, StoreError
 from unknot.core.files import read_whole, write_whole
 from unknot.core.hyper import Schedule, hyper_fields, last_step
 from unknot.core.toml import to_toml
-from unknot.runs import checkpoints, records, status
+from unknot.runs import checkpoints, features, records, status
 from unknot.runs.folder import RunFolder
 from unknot.runs.spec import TrainSpec
 from unknot.runs.training import Training, Watcher
@@ -115,6 +115,7 @@ def train_longer(
         stop: Asked after every few steps.
     """
     spec = longer_spec(folder.spec(), steps, keep_schedule=keep_schedule)
+    features.provide(folder.path, spec)
     # What fails here leaves the folder as it is.
     training = Training.start([spec], device, data, blank=True)
     with folder.lock():

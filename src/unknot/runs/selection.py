@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from unknot.core.files import write_whole
 from unknot.engine.checkpoint import unpack_tensors, write_tensors
 from unknot.runs import records, status
 from unknot.runs.folder import NOTE, RunFolder
@@ -18,6 +19,9 @@ def write_members(folder: RunFolder, members: Sequence[int], out: Path) -> None:
     """
     record = folder.record_there()
     for name in record["files"]:
+        if name == status.FEATURES:  # the same for all members
+            write_whole(out / name, status.read_file(folder.path, name, record))
+            continue
         tensors = unpack_tensors(status.read_file(folder.path, name, record), folder.path / name)
         if name == folder.curves_file.name:  # members come after steps, and times have none
             chosen = {k: t[:, [*members]] if t.dim() > 1 else t for k, t in tensors.items()}

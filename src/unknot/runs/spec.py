@@ -248,6 +248,11 @@ class TrainSpec:
         kind: Any = type(self.data.settings)
         for name in place_fields(kind):
             table["data"].pop(name, None)
+        likelihood = getattr(self.objective.settings, "likelihood", None)
+        if is_dataclass(likelihood):
+            form: Any = type(likelihood)
+            for name in place_fields(form):
+                table["objective"]["likelihood"].pop(name, None)
         for origin in self.origins:
             dotted.put(table, origin.setting, origin.formula)
         unimportant = {"format", "seeds", *dotted.WRITTEN_DOWN}

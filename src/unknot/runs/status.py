@@ -16,6 +16,8 @@ from unknot.core.files import inside, read_whole, write_whole
 
 FORMAT = 2
 FILE = "status.json"
+FEATURES = "features.safetensors"
+"""The frozen module of a feature loss, in the folder of a run that has one."""
 FORM = {
     "status": ("running", "stopped", "done", "diverged"),
     "step": int,
@@ -88,7 +90,7 @@ def text(facts: Mapping[str, Any]) -> bytes:
 
 def final_files(folder: Path) -> dict[str, dict[str, Any]]:
     """Checksums and sizes of the files that a finished run has."""
-    patterns = ("weights*.safetensors", "curves.safetensors", "curves.csv")
+    patterns = ("weights*.safetensors", FEATURES, "curves.safetensors", "curves.csv")
     files = sorted(file for pattern in patterns for file in folder.glob(pattern))
     return {file.name: {"sha256": file_sum(file), "bytes": file.stat().st_size} for file in files}
 

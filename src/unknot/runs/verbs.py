@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 from unknot.core.border import as_path, check_type
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError, UnknotError
+from unknot.runs import features
 from unknot.runs.folder import RunFolder
 from unknot.runs.loading import load_training
 from unknot.runs.own_data import data_of_run
@@ -86,6 +87,7 @@ def resume(
     damage = folder.damage()
     if not damage and folder.is_trained:
         return load(path, device=device, data=data)
+    features.provide(folder.path, spec)
     resumes = not damage and any(folder.checkpoints.glob("step-*"))
     training = Training.start([spec], device, data_of_run(data, spec.data), blank=resumes)
     with stop_on_signal() as stop:

@@ -10,7 +10,7 @@ from unknot.core.errors import DamageError, StoreError
 from unknot.core.files import write_whole
 from unknot.engine import checkpoint
 from unknot.engine.checkpoint import write_tensors
-from unknot.runs import checkpoints, status
+from unknot.runs import checkpoints, features, status
 from unknot.runs.decoding import members_with_contrasts
 from unknot.runs.description import describe
 from unknot.runs.folder import NOTE, RunFolder
@@ -32,6 +32,7 @@ def complete(
         watch: Told after every few steps.
         stop: Asked after every few steps.
     """
+    features.keep(folder.path, training.specs[0])
     try:
         saved = checkpoint.latest(folder.checkpoints)
     except StoreError as error:
@@ -60,6 +61,7 @@ def complete(
 
 def save(folder: RunFolder, training: Training) -> None:
     """Write weights and curves; the status comes last and says that all of it is there."""
+    features.keep(folder.path, training.specs[0])
     write_tensors(folder.weights_file, training.weights(), NOTE)
     for step, weights in training.step_weights.items():
         write_tensors(folder.step_file(step), weights, NOTE)
@@ -93,6 +95,7 @@ def _keep_weights(folder: RunFolder, training: Training) -> None:
 
 def save_checkpoint(folder: RunFolder, training: Training) -> None:
     """Write what a training needs to be resumed."""
+    features.keep(folder.path, training.specs[0])
     for step, weights in training.step_weights.items():  # of one that was in memory until now
         write_tensors(folder.step_file(step), weights, NOTE)
     checkpoint.save(folder.checkpoints, checkpoints.pack(training))

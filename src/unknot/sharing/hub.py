@@ -54,7 +54,7 @@ PATIENCE = 15.0
 OVERTAKEN = "{} on the hub was changed by another command in the meantime; push again."
 DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EFBIG)
 """What a disk says, and no network."""
-FILES = (*NEEDED, "weights-*.safetensors", "curves.csv", "scores.jsonl")
+FILES = (*NEEDED, "weights-*.safetensors", status.FEATURES, "curves.csv", "scores.jsonl")
 """Of a run; no other file is fetched."""
 
 

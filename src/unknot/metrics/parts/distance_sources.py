@@ -17,6 +17,7 @@ from unknot.core.errors import ConfigError
 from unknot.core.factors import FactorSpace
 from unknot.core.posterior import Posterior
 from unknot.core.registry import nearest
+from unknot.losses.mapped import MappedLoss
 from unknot.losses.overlap import Overlap
 
 Images: TypeAlias = Callable[[Tensor], Tensor]
@@ -62,7 +63,7 @@ class Source:
         )
 
     @classmethod
-    def from_images(cls, images: Images, loss: str | Overlap | Loss = "gaussian") -> "Source":
+    def from_images(cls, images: Images, loss: str | MappedLoss | Loss = "gaussian") -> "Source":
         """Images, or reconstructions of them, under a reconstruction loss.
 
         A loss by name is one of these, as means over channels and pixels; or it is the file of a
@@ -78,17 +79,18 @@ class Source:
         """
         if loss in ("gaussian", "bernoulli"):
             return cls(images, mse if loss == "gaussian" else cross_entropy)
-        overlap = _overlap(loss) if isinstance(loss, str) else loss
-        if not isinstance(overlap, Overlap):
-            return cls(images, overlap)
-        # Blurs are linear: a squared distance of images and their blurs side by side, whose mean is
-        # over twice as many numbers.
-        alpha = overlap.alpha or 0.0
+        mapped = _overlap(loss) if isinstance(loss, str) else loss
+        if not isinstance(mapped, MappedLoss):
+            return cls(images, mapped)
 
         def both(index: Tensor) -> Tensor:
+            """Images and what they are mapped to: squared distances of these are the loss."""
             x = images(index)
-            overlap.check((x.shape[-3], x.shape[-2], x.shape[-1]))
-            return 2**0.5 * torch.cat([x, alpha**0.5 * overlap.blur(x)], dim=-3)
+            mapped.check((x.shape[-3], x.shape[-2], x.shape[-1]))
+            numbers = torch.cat([mapped.pixel_weight**0.5 * x.flatten(1), mapped.embed(x)], dim=1)
+            # A mean over more numbers than there are pixels.
+            more: float = (numbers.shape[1] / x[0].numel()) ** 0.5
+            return more * numbers
 
         return cls(both, mse)
 

@@ -1,4 +1,4 @@
-"""What a decoder computes on the way to its images."""
+"""What a module computes on the way to its outputs."""
 
 from torch import Tensor, nn
 
@@ -16,32 +16,31 @@ class Features(nn.Module):
 
     def forward(self, z: Tensor) -> tuple[Tensor, ...]:
         """Codes ``[n, z]`` to activations ``[n, ...]``."""
-        return decoder_features(self.decoder, z)
+        return layer_outputs(self.decoder, z)
 
 
-def decoder_features(decoder: nn.Module, z: Tensor) -> tuple[Tensor, ...]:
-    """The outputs of a decoder's activation functions, layer by layer.
+def layer_outputs(module: nn.Module, x: Tensor) -> tuple[Tensor, ...]:
+    """The outputs of the activation functions of a decoder or an encoder, layer by layer.
 
-    A decoder that is no ``nn.Sequential`` says itself what they are, by a method
-    ``features(z)``.
+    A module that is no ``nn.Sequential`` says itself what they are, by a method ``features(x)``.
 
     Example:
         >>> import torch
         >>> decoder = nn.Sequential(nn.Linear(3, 5), nn.ReLU(), nn.Linear(5, 8))
-        >>> [tuple(a.shape) for a in decoder_features(decoder, torch.zeros(4, 3))]
+        >>> [tuple(a.shape) for a in layer_outputs(decoder, torch.zeros(4, 3))]
         [(4, 5)]
     """
-    if callable(method := getattr(type(decoder), "features", None)):
-        return tuple(method(decoder, z))
-    if not isinstance(decoder, nn.Sequential):
+    if callable(method := getattr(type(module), "features", None)):
+        return tuple(method(module, x))
+    if not isinstance(module, nn.Sequential):
         raise ConfigError(
-            f"The objective reads activations of the decoder, and {type(decoder).__name__} does "
-            "not say which: give it a method `features(z)` that returns them as a list of tensors."
+            f"The objective reads activations of a module, and {type(module).__name__} does "
+            "not say which: give it a method `features(x)` that returns them as a list of tensors."
         )
-    places = [i for i, layer in enumerate(decoder) if isinstance(layer, ACTIVATIONS)]
+    places = [i for i, layer in enumerate(module) if isinstance(layer, ACTIVATIONS)]
     features = []
-    for layer in [*decoder][: places[-1] + 1 if places else 0]:  # what is behind costs and is lost
-        z = layer(z)
+    for layer in [*module][: places[-1] + 1 if places else 0]:  # what is behind costs and is lost
+        x = layer(x)
         if isinstance(layer, ACTIVATIONS):
-            features.append(z)
+            features.append(x)
     return tuple(features)

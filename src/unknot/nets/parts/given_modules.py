@@ -37,7 +37,7 @@ class Pair:
     def structure(self) -> str:
         """A hash of all that decides what the modules compute, but for their weights."""
         digest = hashlib.blake2b(digest_size=8)
-        for text in (*_lines(self.encoder), "decoder", *_lines(self.decoder)):
+        for text in (*module_lines(self.encoder), "decoder", *module_lines(self.decoder)):
             digest.update(f"{text}\n".encode())
         return digest.hexdigest()
 
@@ -168,7 +168,7 @@ def named_tensors(module: nn.Module) -> dict[str, Tensor]:
     return {**dict(module.named_parameters()), **dict(module.named_buffers())}
 
 
-def _lines(module: nn.Module) -> Iterable[str]:
+def module_lines(module: nn.Module) -> Iterable[str]:
     """What a module is made of, line by line."""
     for name, part in module.named_modules():
         kind = type(part)

@@ -2,7 +2,7 @@
 
 import io
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from unknot.core.posterior import Posterior
 from unknot.core.representation import CodeCache
 from unknot.core.text import compact
 from unknot.losses.likelihood import likelihood_of
-from unknot.losses.overlap import Overlap
+from unknot.losses.mapped import MappedLoss
 from unknot.metrics.distance_correlation import PROTOCOLS, distance_correlation
 from unknot.metrics.parts.distance_sources import Source, mse
 from unknot.metrics.parts.distances import RANDOM, Matrices, Spread
@@ -61,22 +61,29 @@ POINTS = 400
 """Of a line that shows a distribution."""
 
 
-def data_sources(dataset: FactorDataset, loss: str | Overlap = "gaussian") -> dict[str, Source]:
+def data_sources(dataset: FactorDataset, loss: str | MappedLoss = "gaussian") -> dict[str, Source]:
     """What a dataset alone has distances of: factors, and images in [0, 1]."""
+    seen = _seen(dataset, loss)
     return {
         "factors": Source.from_factors(dataset.space.require_grid(ALONG)),
-        "images": Source.from_images(lambda index: dataset.unit(dataset.batch(index)), loss),
+        "images": Source.from_images(lambda index: seen(dataset.batch(index)), loss),
     }
 
 
-def own_loss(run: Run) -> str | Overlap:
-    """The loss under which a run's images are compared: its overlap loss, or the squared error."""
+def _seen(dataset: FactorDataset, loss: str | MappedLoss) -> Callable[[Tensor], Tensor]:
+    """Images as a loss takes them: within [0, 1], or as the dataset gives them."""
+    as_given = isinstance(loss, MappedLoss) and not loss.takes_unit
+    return (lambda x: x) if as_given else dataset.unit
+
+
+def own_loss(run: Run) -> str | MappedLoss:
+    """The loss under which a run's images are compared: its own map of them, or squared errors."""
     likelihood = likelihood_of(run.spec.objective.settings)
-    return likelihood if isinstance(likelihood, Overlap) else "gaussian"
+    return likelihood if isinstance(likelihood, MappedLoss) else "gaussian"
 
 
 def run_sources(
-    run: Run, member: int = 0, *, loss: str | Overlap | None = None
+    run: Run, member: int = 0, *, loss: str | MappedLoss | None = None
 ) -> dict[str, Source]:
     """The dataset's sources and the model's: codes, posteriors, reconstructions from codes.
 
@@ -87,6 +94,7 @@ def run_sources(
     """
     check_member(run, member)
     loss = loss or own_loss(run)
+    seen = _seen(run.dataset, loss)
 
     def encode(index: Tensor) -> Tensor:
         q = run.posteriors(index)
@@ -101,7 +109,7 @@ def run_sources(
     def reconstructions(index: Tensor) -> Tensor:
         z = posteriors(index).mean
         y = decode(run, z.expand(len(run.spec.seed_list), *z.shape))[member]
-        return run.dataset.unit(y).float().cpu()
+        return seen(y).float().cpu()
 
     return {
         **data_sources(run.dataset, loss),
@@ -115,7 +123,7 @@ def pair_correlations(
     run: Run,
     member: int = 0,
     *,
-    loss: str | Overlap | None = None,
+    loss: str | MappedLoss | None = None,
     traversals: int = 512,
     seed: int = 0,
 ) -> Score:
@@ -140,11 +148,9 @@ def pair_correlations(
     )
 
 
-def captions(loss: str | Overlap) -> dict[str, str]:
+def captions(loss: str | MappedLoss) -> dict[str, str]:
     """A line for each source that says what its distances are."""
-    if isinstance(loss, Overlap):
-        loss = "gaussian_blur" if loss.kernel == "gaussian" else loss.kernel
-    text = LOSSES.get(loss, "learnt kernel")
+    text = loss.caption if isinstance(loss, MappedLoss) else LOSSES.get(loss, "learnt kernel")
     return {
         "factors": "ground truth",
         "images": text,

@@ -7,8 +7,8 @@ import numpy as np
 
 from unknot.core.places import without_folders
 from unknot.core.text import duration, number, setting_text
-from unknot.losses.likelihood import Density, is_of_counts, likelihood_of, pixel_likelihood
-from unknot.losses.overlap import Overlap
+from unknot.losses.likelihood import Likelihood, is_of_counts, likelihood_of, pixel_likelihood
+from unknot.losses.mapped import MappedLoss
 from unknot.report.model.latents import UNUSED, Latents
 from unknot.runs.folder import RunFolder
 from unknot.runs.run import Run
@@ -23,15 +23,9 @@ def term(name: str, run: Run) -> str:
     """How to read a term of the loss; empty if unknown."""
     spec, (one, parts) = run.spec, NOUNS[run.dataset.noun]
     likelihood = likelihood_of(spec.objective.settings)
-    density = pixel_likelihood(likelihood)
-    blurred = (
-        f" Plus {likelihood.alpha:g} times the squared error of blurred images."
-        if isinstance(likelihood, Overlap)
-        else ""
-    )
     terms = {
         "loss": "What training minimises.",
-        "recon": _recon(density, one, parts) + blurred,
+        "recon": _recon(likelihood, one, parts),
         "kl": "KL(posterior ‖ prior) summed over latents, in nats: an upper bound on the "
         "information in the code.",
         "mi": f"Mutual information of code and {one}, in nats.",
@@ -57,8 +51,12 @@ def term(name: str, run: Run) -> str:
     return terms.get(name, "")
 
 
-def _recon(density: Density, one: str, parts: str) -> str:
+def _recon(likelihood: Likelihood, one: str, parts: str) -> str:
     """How to read the reconstruction loss."""
+    if isinstance(likelihood, MappedLoss):
+        of_pixels = _recon(likelihood.pixels, one, parts) if likelihood.pixel_weight else ""
+        return f"{of_pixels} {likelihood.reading}".lstrip()
+    density = pixel_likelihood(likelihood)
     if is_of_counts(density):
         return f"−ln p({one} | code) in nats, summed over {parts}. Lower is better."
     if density == "bernoulli":

@@ -33,6 +33,13 @@ def by_likelihood(results: Results) -> dict[str, Results]:
 
 def _name(objective: str, settings: Mapping[str, Any]) -> str:
     name = settings.get("objective.likelihood", "")
-    if any(key.startswith("objective.likelihood.") for key in settings):
-        name = "overlap"
+    parts = {
+        key.rpartition(".")[2]: value
+        for key, value in settings.items()
+        if key.startswith("objective.likelihood.")
+    }
+    if parts:
+        name = parts.get("kind", "overlap")
+    if name == "features":  # of another module they are another function
+        name = f"features {str(parts.get('sha256', ''))[:6]}"
     return f"{objective} {name}" if objective in LEARNT_VARIANCE else str(name)

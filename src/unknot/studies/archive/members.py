@@ -11,7 +11,7 @@ MANIFEST = "manifest.json"
 Weights: TypeAlias = Literal["half", "full", "none"]
 OF_RUN = (
     r"run\.toml|status\.json|scores\.jsonl|curves\.(safetensors|csv)"
-    r"|weights(-([0-9]{1,12}|best))?\.safetensors"
+    r"|weights(-([0-9]{1,12}|best))?\.safetensors|features\.safetensors"
 )
 NAMES = {
     "run": re.compile(OF_RUN),

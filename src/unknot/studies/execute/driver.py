@@ -13,6 +13,7 @@ from typing import Any
 import unknot
 from unknot.core.errors import ConfigError, DamageError, StoreError
 from unknot.core.files import check_folder, read_whole, write_whole
+from unknot.losses.features import is_of_modules, known_module
 from unknot.nets.parts import given_modules
 from unknot.runs import config, lock
 from unknot.runs.folder import RunFolder
@@ -271,6 +272,8 @@ def _require_objects(configurations: Iterable[Mapping[str, Any]]) -> None:
     for table in configurations:
         if table["net"].get("name") == "modules":
             given_modules.find(table["net"]["structure"])
+        if is_of_modules(likelihood := table["objective"].get("likelihood")):
+            known_module(str(likelihood.get("sha256")))
         if table["data"].get("name") == "memory":
             config.data(table["data"]).settings.load()
 

@@ -18,7 +18,7 @@ import unknot
 from unknot.core.errors import StoreError, UnknotError
 from unknot.engine.device import threads
 from unknot.engine.memory import is_out_of_memory
-from unknot.runs import evaluate, lock, records
+from unknot.runs import evaluate, features, lock, records
 from unknot.runs.evaluate import Model, ScoringRequest
 from unknot.runs.folder import RunFolder
 from unknot.runs.loading import load_training
@@ -95,6 +95,7 @@ def _train(
         folder.tidy()
         return load_training(folder, specs, device)
     folder.discard(damage)
+    features.provide(folder.path, specs[0])
     training = Training.start(specs, device)
     complete(folder, training, watch=lambda progress: tell("train", progress.step), stop=stop)
     if not training.finished:
