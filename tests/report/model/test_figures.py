@@ -73,3 +73,20 @@ def test_the_factor_figure_shows_each_share_in_the_order_of_the_latents():
 
 def test_files_are_the_same_at_every_call(three):
     assert png(curve(three, "kl")) == png(curve(three, "kl"))
+
+
+def test_all_latents_are_named_inside_of_the_panel_where_their_lines_end_alike(make_curves):
+    values = {f"kl__{z}": [[5.0 - z], [0.01 * z]] for z in range(5)}
+    (axes,) = curve(make_curves([0, 1], loss=[[1.0]] * 2, **values), "kl.*").axes
+    places = {text.get_text(): text.xy[1] for text in axes.texts}
+    assert [*places] == ["z4", "z3", "z2", "z1", "z0"], "the highest end first"
+    low, high = axes.get_ylim()
+    assert all(low < place < high for place in places.values())
+    assert (np.diff([*places.values()]) < 0).all()
+
+
+def test_long_names_of_factors_are_slanted():
+    found = Latents(np.ones(1), np.zeros(1), np.ones(1), np.array([[0.25, 0.5]]))
+    for names, angle in ((["x", "y"], 0), (["Attractive", "Wearing_Lipstick"], 35)):
+        (axes,) = factor_figure(found, names).axes
+        assert {label.get_rotation() for label in axes.get_xticklabels()} == {angle}

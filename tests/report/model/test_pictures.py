@@ -1,8 +1,11 @@
 import numpy as np
+import pytest
 import torch
 from PIL import ImageColor
 
+from unknot.core.errors import ShapeError
 from unknot.core.posterior import Posterior
+from unknot.losses.overlap import Overlap
 from unknot.report.model.pictures import (
     dataset_picture,
     pairs,
@@ -50,6 +53,22 @@ def test_the_dataset_picture_chooses_evenly_among_many_values(make_run):
     shown = cells(dataset_picture(dataset, row=0, columns=2), 3, (2, 2, 2))
     for images, rows in zip(shown, ([0, 18], [0, 4], [0, 1]), strict=True):
         assert (np.stack(images) == stored[rows]).all()
+
+
+def test_a_kernel_draws_each_row_blurred_below_it(make_run):
+    dataset = make_run(channels=3, mean=(0.1,) * 3, std=(0.3,) * 3).dataset
+    kernel = Overlap.create(radius=1)
+    plain, below = cells(dataset_picture(dataset, row=7, kernel=kernel), 2, (4, 4))
+    x = dataset.unit(dataset.batch(torch.tensor([1, 7, 13, 19])))
+    for shown, images in ((plain, x), (below, kernel.blur(x) / kernel.blur(x).max())):
+        expected = (255 * images.clamp(0, 1).double()).round().byte().movedim(1, -1).numpy()
+        assert (np.stack(shown) == expected).all()
+
+
+@pytest.mark.parametrize(("change", "said"), [({"radius": 9}, "reaches further than images")])
+def test_kernels_that_do_not_fit(make_run, change, said):
+    with pytest.raises(ShapeError, match=said):
+        dataset_picture(make_run().dataset, kernel=Overlap.create(**change))
 
 
 def test_a_perfect_model_reconstructs_every_image(make_run):

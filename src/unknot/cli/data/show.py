@@ -30,20 +30,34 @@ def show(
     labels: Labels = None,
     kind: Kinds = None,
     skip_broken: SkipBroken = False,
+    kernel: Annotated[
+        str | None,
+        typer.Option(
+            help="Draw each traversal also through a kernel: `box`, `gaussian_blur`, or the file "
+            "of a learnt one.",
+            show_default=False,
+        ),
+    ] = None,
     json: JsonOnly = False,
 ) -> None:
     """Show the size and factors of a dataset, and draw a traversal of each factor.
 
     Examples: `unknot data show xysquares --set spacing=4`, `unknot data show photos/`
+
+    `unknot data show xysquares --kernel kernel.safetensors`
     """
     from unknot.cli.screen import print_json, print_table, say
     from unknot.core import registry
-    from unknot.report.model.pictures import dataset_picture
+    from unknot.metrics.parts.distance_sources import overlap_by_name
+    from unknot.report.model.pictures import check_blur, dataset_picture
     from unknot.report.picture import Picture
 
     choices = {"skip_broken": skip_broken, "labels": labels, "kinds": kind}
     flags = {name: value for name, value in choices.items() if value}
+    through = None if kernel is None else overlap_by_name(kernel)
     dataset = load_dataset(name, set_, **flags)
+    if through is not None:
+        check_blur(dataset, through)
     space = dataset.space
     factors = [
         {"factor": factor, "values": size, "kind": kind}
@@ -69,4 +83,5 @@ def show(
         if len(dataset.columns) > MOST_COLUMNS:
             say(f"... and {len(dataset.columns) - MOST_COLUMNS:,} more columns.")
         return
-    say(f"Picture: {Picture(dataset_picture(dataset)).save(out or f'{dataset.name}.png')}")
+    picture = Picture(dataset_picture(dataset, kernel=through))
+    say(f"Picture: {picture.save(out or f'{dataset.name}.png')}")

@@ -79,7 +79,7 @@ class Source:
         """
         if loss in ("gaussian", "bernoulli"):
             return cls(images, mse if loss == "gaussian" else cross_entropy)
-        mapped = _overlap(loss) if isinstance(loss, str) else loss
+        mapped = overlap_by_name(loss) if isinstance(loss, str) else loss
         if not isinstance(mapped, MappedLoss):
             return cls(images, mapped)
 
@@ -117,7 +117,8 @@ class Source:
         return cls(both, distance)
 
 
-def _overlap(name: str) -> Overlap:
+def overlap_by_name(name: str) -> Overlap:
+    """The loss of a name, or that of the file of a learnt kernel."""
     if name == "box":
         return Overlap.create("box")
     if name == "gaussian_blur":

@@ -34,6 +34,7 @@ from unknot.report.style import (
     MUTED,
     PAPER,
     SMALL,
+    nested_width,
     new_figure,
     number_ticks,
     png,
@@ -267,7 +268,7 @@ def importance_figure(spreads: Mapping[str, Spread], *, title: str) -> Figure:
             color=INK if alone else CYCLE[i % len(CYCLE)],
             linestyle="--" if alone else "-" if i < len(CYCLE) else ":",
             # Thinner and thinner, so that lines which coincide are all seen.
-            linewidth=1.2 + 2.0 * (1 - (i + 1) / len(spreads)),
+            linewidth=nested_width(i, len(spreads)),
             label=f"{name}  {spread.mean:.3g} ± {spread.deviation:.3g}",
         )
     axes.set_xlim(0, far * 1.03)

@@ -18,6 +18,7 @@ from unknot.report.style import (
     INK,
     SMALL,
     footnote,
+    nested_width,
     new_figure,
     number_ticks,
     show_frame,
@@ -137,8 +138,8 @@ def blurs_figure(scores: Sequence[BlurScore], pixels: Correlations, *, title: st
                     *zip(*found, strict=True),
                     color=CYCLE[place % len(CYCLE)],
                     marker=MARKERS[place % len(MARKERS)],
-                    markersize=3.5,
-                    linewidth=1.4,
+                    markersize=2.5 * nested_width(place, len(weights)),
+                    linewidth=nested_width(place, len(weights)),
                     label=f"weight {number(weight)}",
                 )
             axes.grid(visible=True)
@@ -148,4 +149,6 @@ def blurs_figure(scores: Sequence[BlurScore], pixels: Correlations, *, title: st
     for axes in panels[-1]:
         axes.set_xlabel("radius in pixels")
     figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside right upper")
+    if len(weights) > 1:
+        footnote(figure, ["Lines of several weights may coincide: wider ones lie below."])
     return figure

@@ -1,5 +1,7 @@
 """Pictures of a dataset, and of a model's reconstructions and samples."""
 
+from dataclasses import replace
+
 import numpy as np
 import torch
 from jaxtyping import Float, UInt8
@@ -7,8 +9,10 @@ from torch import Tensor
 
 from unknot.core import noise
 from unknot.core.dataset import FactorDataset
+from unknot.core.errors import ShapeError
 from unknot.core.factor_table import FactorTable
 from unknot.losses.counts import row_totals
+from unknot.losses.overlap import Overlap
 from unknot.report.model.latents import check_member, sample_rows
 from unknot.report.model.traversals import decode, middle_row, title
 from unknot.report.sheet import Row, pixels, sheet
@@ -102,7 +106,11 @@ def samples(run: Run, member: int = 0) -> UInt8[np.ndarray, "h w 3"]:
 
 
 def dataset_picture(
-    dataset: FactorDataset, *, row: int | None = None, columns: int = 12
+    dataset: FactorDataset,
+    *,
+    row: int | None = None,
+    columns: int = 12,
+    kernel: Overlap | None = None,
 ) -> UInt8[np.ndarray, "h w 3"]:
     """One row per factor, which moves through its values while the others stay.
 
@@ -112,8 +120,12 @@ def dataset_picture(
         dataset: What to show.
         row: The image to start from; the middle of the grid by default.
         columns: How many values to show at most, evenly chosen.
+        kernel: Draw below each row of a factor what this kernel makes of it (Michlo 2022,
+            figure 6.3).
     """
     space = dataset.space
+    if kernel is not None:
+        check_blur(dataset, kernel)
     if space.stands_in:
         return _contact_sheet(dataset, columns)
     if isinstance(space, FactorTable):
@@ -124,14 +136,41 @@ def dataset_picture(
         values = np.linspace(0, size - 1, min(size, columns)).round().astype(np.int64)
         index = space.traversal(start, f)[torch.from_numpy(values)]
         count = f"{size} values" if len(values) == size else f"{len(values)} of {size} values"
-        rows.append(Row((name, count, kind), pixels(dataset, dataset.batch(index))))
+        x = dataset.batch(index)
+        rows.append(Row((name, count, kind), pixels(dataset, x), apart=bool(rows and kernel)))
+        if kernel is not None:
+            rows.append(Row((f"{name}, blurred",), _blurred(dataset, x, kernel)))
     c, h, w = dataset.shape
+    below = "" if kernel is None else f" Below it: the same through a {kernel.caption}."
     return sheet(
         rows,
         title=f"{dataset.name}: {len(dataset):,} {dataset.noun}",
-        note=f"Each row varies one factor of the same image; the other factors stay fixed. "
+        note=f"Each row varies one factor of the same image; the other factors stay fixed.{below} "
         f"Images are {w} × {h} pixels, {'grey' if c == 1 else 'in colour'}.",
     )
+
+
+def check_blur(dataset: FactorDataset, kernel: Overlap) -> None:
+    """Refuse what has no traversals or no pixels to blur.
+
+    Raises:
+        ShapeError: There are no images, or the kernel reaches further than they do.
+        DataError: The images have no grid of factors.
+    """
+    if dataset.noun != "images":
+        raise ShapeError(f"A kernel blurs images; {dataset.name} has {dataset.noun}.")
+    dataset.require_factors("A picture through a kernel")
+    dataset.space.require_grid("A picture through a kernel")
+    kernel.check(dataset.shape)
+
+
+def _blurred(
+    dataset: FactorDataset, x: Float[Tensor, "n c h w"], kernel: Overlap
+) -> UInt8[np.ndarray, "n h w 3"]:
+    """Images through a kernel, from black to the brightest of them."""
+    unit = kernel.blur(dataset.unit(x)).clamp(min=0)
+    plain = replace(dataset, mean=(), std=())
+    return pixels(plain, unit / unit.max().clamp(min=torch.finfo(unit.dtype).tiny))
 
 
 def _label_sheet(
