@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
 from unknot.core import registry
-from unknot.core.border import as_path, check_type, check_whole
-from unknot.core.errors import ConfigError, DamageError, StoreError
-from unknot.engine.checkpoint import read_weights, unpack_tensors, write_tensors
+from unknot.core.border import as_path, check_type, check_whole, parse_json
+from unknot.core.errors import ConfigError, DamageError, StoreError, UnknotError
+from unknot.core.files import read_whole
+from unknot.engine.checkpoint import unpack_tensors, write_tensors
 from unknot.losses.features import Features, FrozenModule, give, is_known, known_module
 from unknot.losses.likelihood import likelihood_of
 from unknot.nets.parts.features import layer_outputs
@@ -174,7 +174,7 @@ def provide(folder: Path, spec: TrainSpec) -> None:
         return
     try:
         frozen = _read(file)
-    except (StoreError, ConfigError, OSError, ValueError, LookupError, TypeError) as error:
+    except (UnknotError, OSError, ValueError, LookupError, TypeError) as error:
         reason = str(error).rstrip(".")
         raise DamageError(f"{file} cannot be read: {reason}. {status.way_back(folder)}") from error
     if frozen is None:
@@ -243,6 +243,10 @@ def _frozen_encoder(
     net = build(registry.get("nets", settings.pop("name")), settings, "net")
     with torch.device("meta"):
         encoder = net.encoder(image)
+    # Before any memory is taken: a file may describe another net than it holds.
+    shapes = {name: tensor.shape for name, tensor in named_tensors(encoder).items()}
+    if shapes != {name: tensor.shape for name, tensor in tensors.items()}:
+        raise StoreError("The weights are not those of the net that is described.")
     encoder = encoder.to_empty(device="cpu").float()
     with torch.no_grad():
         for name, tensor in named_tensors(encoder).items():
@@ -266,12 +270,10 @@ def _of_modules(source: Any) -> FrozenModule:
 
 def _read(file: Path) -> FrozenModule | None:
     """The module in a file; None where its code is not stored."""
-    tensors = read_weights(file)
-    try:
-        with safe_open(file, framework="pt") as opened:
-            header = json.loads(opened.metadata()[HEADER])
-    except SafetensorError as error:
-        raise StoreError(str(error)) from error
+    data = read_whole(file)
+    tensors = unpack_tensors(data, file)
+    size = int.from_bytes(data[:8], "little")
+    header = parse_json(parse_json(data[8 : 8 + size])["__metadata__"][HEADER])
     if MODULES in header["facts"]:
         return None
     mean, std = header["scale"]

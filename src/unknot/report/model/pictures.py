@@ -131,7 +131,7 @@ def dataset_picture(
     if isinstance(space, FactorTable):
         return _label_sheet(dataset, space, columns)
     start = torch.tensor(middle_row(space) if row is None else row)
-    rows = []
+    rows: list[Row] = []
     for f, (name, size, kind) in enumerate(zip(space.names, space.sizes, space.kinds, strict=True)):
         values = np.linspace(0, size - 1, min(size, columns)).round().astype(np.int64)
         index = space.traversal(start, f)[torch.from_numpy(values)]
