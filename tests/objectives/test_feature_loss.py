@@ -124,8 +124,8 @@ def test_backends_agree(loss):
         ({"layers": [1, 1]}, r"must be different numbers from 1 on; got \[1, 1\]"),
         ({"layers": []}, r"must be different numbers from 1 on; got \[\]"),
         ({"layers": [1], "weights": [1.0, 2.0]}, "must be one for each of 1 layers; got 2"),
-        ({"weights": [1.0, -2.0]}, "must be numbers from 0"),
-        ({"pixel_weight": float("inf")}, "must be numbers from 0"),
+        ({"weights": [1.0, -2.0]}, "must be numbers of 0 or more"),
+        ({"pixel_weight": float("inf")}, "must be numbers of 0 or more"),
         ({"member": 0}, "member is for a run"),
     ],
 )

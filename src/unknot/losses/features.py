@@ -156,7 +156,7 @@ class Features(MappedLoss):
                 )
         if any(not 0 <= w < math.inf for w in (*(self.weights or ()), self.pixel_weight)):
             raise ConfigError(
-                "Features.weights and pixel_weight must be numbers from 0; got "
+                "Features.weights and pixel_weight must be numbers of 0 or more; got "
                 f"{[*(self.weights or ())]} and {self.pixel_weight}."
             )
 

@@ -16,9 +16,11 @@ from unknot.core import registry
 from unknot.core.border import as_path, check_type, check_whole, parse_json
 from unknot.core.errors import ConfigError, DamageError, StoreError, UnknotError
 from unknot.core.files import read_whole
+from unknot.core.typed import typed
 from unknot.engine.checkpoint import unpack_tensors, write_tensors
 from unknot.losses.features import Features, FrozenModule, give, is_known, known_module
 from unknot.losses.likelihood import likelihood_of
+from unknot.losses.mapped import Pixels
 from unknot.nets.parts.features import layer_outputs
 from unknot.nets.parts.given_modules import module_lines, named_tensors
 from unknot.runs import status
@@ -59,13 +61,14 @@ class Outputs(nn.Module):
         return tuple(outputs)
 
 
+@typed("layers", "weights", "member", "pixels", "pixel_weight")
 def features(
     source: Any,
     *,
     layers: Sequence[int] | None = None,
     weights: Sequence[float] | None = None,
     member: int | None = None,
-    pixels: Any = "gaussian",
+    pixels: Pixels = "gaussian",
     pixel_weight: float = 0.0,
 ) -> Features:
     """A reconstruction loss in the features of a frozen module, for ``likelihood=`` of objectives.
@@ -98,9 +101,8 @@ def features(
             raise ConfigError("member is for a run of several models; modules have none.")
         frozen = _of_modules(source)
     give(frozen)
-    for name, values in (("layers", layers), ("weights", weights)):
-        if values is not None:
-            check_type(name, values, list, tuple, range)
+    for weight in weights or ():
+        check_type("A weight", weight, int, float)
     numbers = None if layers is None else [check_whole("A layer", n, 1) for n in layers]
     return Features.create(
         numbers, weights, path, member, frozen.sha256, pixels, pixel_weight
