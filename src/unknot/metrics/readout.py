@@ -68,6 +68,7 @@ PROTOCOLS = {"paper": Settings(numbers=True), "unknot": Settings()}
         "r2": "Of factors whose values have an order; 1 is best, 0 the mean.",
         "accuracy": "Of factors whose values have no order, such as shapes.",
         "forest": "By trees, which bend but never leave the range of values they have learnt.",
+        "forest_*": "The same by trees, of factors of this kind.",
     },
 )
 def readout(rows: Rows, settings: Settings) -> Measured:

@@ -44,7 +44,11 @@ PROTOCOLS = {"paper": Settings(narrow=0.2, total="sum"), "unknot": Settings()}
         "How much better the best latent names an attribute than the second best, over attributes "
         "that a latent names at all. Read it beside `.captured`, how many these are."
     ),
-    parts={"captured": "Attributes that some latent names.", "best": "0.5 is guessing."},
+    parts={
+        "captured": "Attributes that some latent names.",
+        "attributes": "Attributes that count: those that no other one tells.",
+        "best": "0.5 is guessing.",
+    },
 )
 def tad(rows: Rows, settings: Settings) -> Measured:
     r"""Total AUROC difference: gap of the two best latents that name an attribute by a threshold.

@@ -55,7 +55,11 @@ PROTOCOLS = {
         "0: whatever value another factor takes, the same is predicted equally often. A predictor "
         "that ignores the codes gets 0 too: read it beside `.accuracy`."
     ),
-    parts={"accuracy": "How often the target is predicted rightly; without it fairness is cheap."},
+    parts={
+        "accuracy": "How often the target is predicted rightly; without it fairness is cheap.",
+        "max_sensitive": "Of the worst sensitive factor of each target; 0 is best.",
+        "max_pair": "Of the worst pair of target and sensitive factor; 0 is best.",
+    },
 )
 def unfairness(rows: Rows, settings: Settings) -> Measured:
     r"""Unfairness: change of predictions of one factor while another one is set, mean over pairs.
