@@ -224,7 +224,7 @@ class Results:
         return self.where([value in choices for value in column(self.table, name)])
 
     @typed()
-    def where(self, rows: Sequence[bool]) -> "Results":
+    def where(self, rows: Iterable[bool]) -> "Results":
         """The results of the runs that are marked."""
         return self._part(keep(self.table, rows))
 
