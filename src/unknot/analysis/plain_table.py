@@ -122,7 +122,6 @@ def split_table(table: PlainTable, by: str) -> dict[Any, dict[str, list[Any]]]:
     return {key: keep(plain, [other == key for other in keys]) for key in dict.fromkeys(keys)}
 
 
-def keep(table: Mapping[str, list[Any]], rows: Iterable[bool]) -> dict[str, list[Any]]:
+def keep(table: Mapping[str, list[Any]], rows: Sequence[bool]) -> dict[str, list[Any]]:
     """The rows of a table that are marked."""
-    rows = [*rows]
     return {name: list(compress(values, rows)) for name, values in table.items()}

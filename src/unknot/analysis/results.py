@@ -31,6 +31,7 @@ from unknot.analysis.lines import Line, setting_lines
 from unknot.analysis.plain_table import PlainTable, column, keep, numbers, split_table
 from unknot.analysis.statistics import DRAWS, Summary, VarianceShares, variance_shares
 from unknot.core.errors import ConfigError, DataError
+from unknot.core.text import shown
 from unknot.core.typed import typed
 
 Means = tuple[Float[np.ndarray, "c s"], Float[np.ndarray, "draws c s"]]
@@ -226,7 +227,15 @@ class Results:
     @typed()
     def where(self, rows: Iterable[bool]) -> "Results":
         """The results of the runs that are marked."""
-        return self._part(keep(self.table, rows))
+        try:
+            marks = [bool(mark) for mark in rows]
+        except (TypeError, ValueError, RuntimeError):  # of an array inside, say
+            marks = []
+        if len(marks) != (count := len(next(iter(self.table.values())))):
+            raise ConfigError(
+                f"rows must have True or False for each of {count:,} runs; got {shown(rows)}."
+            )
+        return self._part(keep(self.table, marks))
 
     @typed()
     def without(self, name: str) -> "Results":
