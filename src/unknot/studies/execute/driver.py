@@ -272,7 +272,7 @@ def _require_objects(configurations: Iterable[Mapping[str, Any]]) -> None:
     for table in configurations:
         if table["net"].get("name") == "modules":
             given_modules.find(table["net"]["structure"])
-        if is_of_modules(likelihood := table["objective"].get("likelihood")):
+        if is_of_modules(likelihood := table.get("objective", {}).get("likelihood")):
             known_module(str(likelihood.get("sha256")))
         if table["data"].get("name") == "memory":
             config.data(table["data"]).settings.load()
