@@ -17,6 +17,8 @@ COMMANDS = [
     bad("train beta=4 objective.beta=5", "objective.beta is given twice", "silent"),
     bad("train objective=vae objective.name=beta_vae", "objective is given twice", "silent"),
     bad("study run steps=2 steps=3", "steps is given twice", "silent"),
+    bad("study plan steps=2 --seeds 1 --seeds 2", "--seeds is given twice; leave one of them out.", "silent"),
+    bad("score {d}/codes.npz --protocol unknot --protocol=study2019", "--protocol is given twice", "silent"),
     bad("study plan quickstart --workers 100000", "1024", "silent"),
     bad("evaluate {run} --workers 100000", "1024", "silent"),
     bad("train --steps abc", "it should be a valid integer; got", "words"),

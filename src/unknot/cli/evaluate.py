@@ -81,7 +81,7 @@ def evaluate(
 
     `unknot evaluate runs/beta_vae-dsprites-1 --metrics mig,sap --baselines`
     """
-    from unknot.cli.screen import print_json, say
+    from unknot.cli.screen import print_json, print_text, say
     from unknot.core.errors import ConfigError, StoreError
     from unknot.runs import lock, records
     from unknot.runs.baselines import baseline_metrics
@@ -130,7 +130,7 @@ def evaluate(
         say(f"{new} new of {len(results)} records in {run / 'scores.jsonl'} ({used})")
         for wish, floor in floors.items():
             say("Baselines:" if len(requests) == 1 else f"Baselines ({wish}):")
-            say(repr(floor))
+            print_text(repr(floor))
             reasons = {n: why for t in floor.tables.values() for n, why in t.skipped.items()}
             for name in (name for name in reasons if name not in floor.metrics):
                 say(f"No baselines of {name}: {reasons[name]}")

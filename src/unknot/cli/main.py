@@ -83,7 +83,7 @@ for panel, verbs in PANELS.items():
         if isinstance(verb, typer.Typer):
             app.add_typer(verb, name=name, rich_help_panel=panel)
         else:
-            app.command(name, rich_help_panel=panel)(verb)
+            app.command(name, cls=usage.Verb, rich_help_panel=panel)(verb)
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """What a disk says where it has no room."""

@@ -60,7 +60,7 @@ def score(
 
     Example: `unknot score codes.npz --metrics mig,sap,dci --protocol study2019,unknot`
     """
-    from unknot.cli.screen import print_json, say
+    from unknot.cli.screen import print_json, print_text, say
     from unknot.metrics import Comparison, evaluate
     from unknot.runs import arrays
 
@@ -85,9 +85,9 @@ def score(
     for name, table in tables.items():
         if len(tables) == 1:
             say(f"Protocol {name}.")
-            say(repr(table))
+            print_text(repr(table))
     if len(tables) > 1:
-        say(repr(Comparison(tables)))
+        print_text(repr(Comparison(tables)))
     citations = [[score.cite() for score in table.scores.values()] for table in tables.values()]
     for lines in citations if cite else [lines[:1] for lines in citations]:
         for line in lines:

@@ -48,14 +48,24 @@ PATIENCE = 1.0
 
 
 def say(*parts: str | tuple[str, str]) -> None:
-    """A sentence; long paths are not broken, so that they can be copied.
+    """A sentence, on one line; long paths are not broken, so that they can be copied.
 
     Args:
-        parts: One behind the other; one with a style is ``("beta_vae", "bold")``.
+        parts: One behind the other; one with a style is ``("beta_vae", "bold")``. A line break at
+            the very beginning is an empty line; any other, as in a file's name, is shown.
     """
     pairs = [(part, "") if isinstance(part, str) else part for part in parts]
-    text = Text.assemble(*((plain(text, keep="\n"), style) for text, style in pairs))
+    first, style = pairs[0]
+    if first.startswith("\n"):
+        stdout.print()
+        pairs[0] = first[1:], style
+    text = Text.assemble(*((plain(text), style) for text, style in pairs))
     stdout.print(text, soft_wrap=True)
+
+
+def print_text(text: str) -> None:
+    """Several lines as they are."""
+    stdout.print(Text(plain(text, keep="\n")), soft_wrap=True)
 
 
 def print_json(value: Any) -> None:

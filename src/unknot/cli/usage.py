@@ -1,9 +1,26 @@
 """Words that the parser of the command refuses: one line, like every other message."""
 
+import collections
 import sys
 from typing import Any
 
+from typer.core import TyperCommand
+
 from unknot.core.text import plain, shown
+
+
+class Verb(TyperCommand):
+    """A command that takes each option once, unless the option is a list: none is lost unseen."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Refuse an option that comes twice."""
+        if args and not ctx.resilient_parsing:
+            *_, order = self.make_parser(ctx).parse_args(args=[*args])
+            for parameter, times in collections.Counter(order).items():
+                flag = getattr(parameter, "is_flag", True)  # an argument has no such word
+                if times > 1 and not (flag or parameter.multiple):
+                    ctx.fail(f"{parameter.opts[0]} is given twice; leave one of them out.")
+        return super().parse_args(ctx, args)
 
 
 def is_refusal(error: Exception) -> bool:

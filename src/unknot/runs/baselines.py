@@ -15,6 +15,7 @@ from unknot.core.border import check_names, check_type, check_whole
 from unknot.core.dataset import FactorDataset
 from unknot.core.errors import ConfigError, DataError
 from unknot.core.factor_table import as_table
+from unknot.engine.memory import hold_freed_memory
 from unknot.metrics import facts
 from unknot.metrics.parts.comparison import Comparison
 from unknot.metrics.parts.evaluation import Table, code_metrics, score_codes
@@ -111,6 +112,7 @@ def score_baselines(
             raise ConfigError(
                 f"There is no metric '{metric}' of codes alone{registry.nearest(metric, known)}"
             )
+    hold_freed_memory()
     index = _rows(dataset, seed)
     labels = None if dataset.space.stands_in else as_table(dataset.space, index)
     tables = {}

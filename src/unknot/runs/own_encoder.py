@@ -14,6 +14,7 @@ from unknot.core.errors import ConfigError, ShapeError
 from unknot.core.posterior import Posterior
 from unknot.core.representation import CodeCache, Representation
 from unknot.core.text import shown
+from unknot.engine.memory import hold_freed_memory
 from unknot.metrics.parts.evaluation import MetricFunction, Table
 from unknot.metrics.parts.evaluation import evaluate as evaluate_codes
 from unknot.runs.own_data import as_dataset
@@ -68,6 +69,7 @@ def evaluate(
         )
     batch = check_whole("batch", batch, 1, 2**31 - 1)
     dataset = as_dataset(data, settings)
+    hold_freed_memory()
     with evaluating(encoder) as encode:
         latents, has_logvar = _probe(encode, dataset)
 

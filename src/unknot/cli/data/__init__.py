@@ -3,11 +3,12 @@
 import typer
 
 from unknot.cli.data import blurs, distances, get, list_, remove, show
+from unknot.cli.usage import Verb
 
 app = typer.Typer(help="List, get and inspect datasets.", no_args_is_help=True)
-app.command("list")(list_.list_)
-app.command("get")(get.get)
-app.command("remove")(remove.remove)
-app.command("show")(show.show)
-app.command("distances")(distances.distances)
-app.command("blurs")(blurs.blurs)
+app.command("list", cls=Verb)(list_.list_)
+app.command("get", cls=Verb)(get.get)
+app.command("remove", cls=Verb)(remove.remove)
+app.command("show", cls=Verb)(show.show)
+app.command("distances", cls=Verb)(distances.distances)
+app.command("blurs", cls=Verb)(blurs.blurs)
