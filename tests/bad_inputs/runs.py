@@ -73,7 +73,7 @@ COMMANDS = [
     bad("evaluate {run} --metrics @study2019", "There is no metric ''"),
     bad("evaluate {run} --metrics mig@study2019 --protocol nope", "There is no protocol 'nope'"),
     bad("evaluate {run} --metrics mig --baselines --seed 99999999999999999999", "--seed", "traceback"),
-    bad("evaluate {run} --metrics mig --seed 9 --seed 99999999999999999999", "got 999999", "words"),
+    bad("evaluate {run} --metrics mig --seed 9 --seed 99999999999999999999", "--seed is given twice", "words"),
     Bad(("show", "{run}", "--out", ""), "an empty text names no file", "silent"),
     bad("show {d}/file", "no run", "words"),
     bad("archive {run} --weights hlaf --out out.zip", "did you mean 'half'", ""),
