@@ -225,7 +225,7 @@ class Results:
         return self.where([value in choices for value in column(self.table, name)])
 
     @typed()
-    def where(self, rows: Iterable[bool]) -> "Results":
+    def where(self, rows: Iterable[Any]) -> "Results":
         """The results of the runs that are marked."""
         try:
             marks = [bool(mark) for mark in rows]

@@ -81,6 +81,7 @@ def fos(rows: Rows, settings: Settings) -> Measured:
     codes = rows.codes
     active = codes[:, codes.amax(0) > codes.amin(0)].double()
     apart = active - active.mean(0)
+    apart /= apart.abs().amax(0)  # squares of tiny or huge codes have no room
     standard = apart / apart.square().mean(0).sqrt()
     # Batches are of the same codes in whatever order rows and latents are given. Many codes of a
     # grid lie equally far out: rounding must not decide which of them comes first.
