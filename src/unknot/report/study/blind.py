@@ -19,6 +19,8 @@ from unknot.report.study.blocks import (
 from unknot.report.study.likelihoods import likelihood_name
 
 RECON = "recon"
+ENOUGH = 6
+"""Choices among which a rank correlation of 0.9 is not chance: p below 0.05 on both sides."""
 
 
 def criteria_of(results: Results) -> list[str]:
@@ -91,6 +93,8 @@ def _grid(
         "the best, and Spearman's correlation of criterion and score (ρ). Darker: more of the way "
         "from the mean to the best."
     )
+    if (n := choices[0].n) < ENOUGH:
+        note = f"There are {n} {among}: too few to tell a good criterion from a lucky one. {note}"
     return Grid(["criterion", *scores], rows, note=note, file=file, heat=True)
 
 
