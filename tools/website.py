@@ -45,6 +45,7 @@ API = {
         *("MultiView", "Adversarial", "Batchwise", "Labelled", "Stateful", "ExtraState", "Carry"),
         *("Calibrated", "Recoding", "Note"),
     ),
+    "Reconstruction through a module": ("features",),
     "Optimisers": ("Adam", "AdamW", "Adagrad", "RMSprop", "SGD"),
     "Errors": ("UnknotError",),
 }
