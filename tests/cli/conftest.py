@@ -3,6 +3,7 @@
 import sys
 
 import pytest
+from cli.usual import without
 
 from unknot.cli.main import main
 from unknot.report.style import STYLE
@@ -34,9 +35,8 @@ def train(unknot, tiny, tmp_path):
 
     def call(*words, out=tmp_path / "run"):
         return unknot(
-            *("train", "--data", "arrays", "--set", f"data.path={tiny}", "--net", "linear"),
-            *("--set", "net.latents=3", "--steps", 20, "--batch", 8, "--device", "cpu"),
-            *("--out", out, *words),
+            *("train", "--set", f"data.path={tiny}", "--set", "net.latents=3", *words),
+            *without(words, data="arrays", net="linear", steps=20, batch=8, device="cpu", out=out),
         )
 
     return call

@@ -31,7 +31,7 @@ def test_what_is_scored_is_not_scored_again(unknot, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     encoded = []
     true = evaluate.encode
-    monkeypatch.setattr(evaluate, "encode", lambda *a: encoded.append(a) or true(*a))
+    monkeypatch.setattr(evaluate, "encode", lambda *a, **k: encoded.append(a) or true(*a, **k))
     assert unknot("gallery", "vae", *WORDS)[0] == 0
     assert encoded, "scores look at codes"
     file = tmp_path / "gallery" / "vae" / "scores.jsonl"

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 import torch
+from cli.usual import without
 
 from unknot.core.csv_files import read_csv
 from unknot.learnt_loss.learn import LearntLoss, agreement
@@ -15,9 +16,9 @@ from unknot.losses.overlap import read_kernel
 def learn(unknot, tiny, tmp_path):
     def call(*words, path=tiny):
         return unknot(
-            *("learn-loss", "--data", "arrays", "--set", f"data.path={path}", "--device", "cpu"),
-            *("--radius", 2, "--steps", 20, "--batch", 16, "--pairs", 64),
-            *("--out", tmp_path / "kernel.safetensors", *words),
+            *("learn-loss", "--set", f"data.path={path}", *words),
+            *without(words, data="arrays", device="cpu", radius=2, steps=20, batch=16, pairs=64),
+            *without(words, out=tmp_path / "kernel.safetensors"),
         )
 
     return call
