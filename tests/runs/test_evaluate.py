@@ -92,7 +92,7 @@ def test_images_without_factors_have_scores_of_codes_alone(options, tmp_path):
     alone = {"active_units", "gaussian_tc", "mutual_info_score", "wasserstein_tc"}
     posteriors = {"aggregate_posterior", "kl_decomposition", "kl_per_dimension"}
     posteriors |= {"elbo", "log_likelihood"}
-    assert {record.metric for record in records} == alone | posteriors
+    assert {record.metric for record in records} == alone | posteriors | {"ima_contrast"}
     with pytest.raises(ConfigError, match="the data has none; give labels"):
         list(evaluate.evaluate(run, metrics=["beta_vae"]))
 

@@ -18,11 +18,11 @@ def ended(*words, **options):
     return process, process.output()
 
 
-def settings(tiny, out, steps):
+def settings(tiny, out, steps, every=20):
     return (
         *("train", "--data", "arrays", "--set", f"data.path={tiny}", "--net", "linear"),
         *("--set", "net.latents=3", "--seeds", "0,5", "--steps", steps, "--batch", 8),
-        *("--set", "log_every=7", "--checkpoint-every", 20, "--device", "cpu", "--out", out),
+        *("--set", "log_every=7", "--checkpoint-every", every, "--device", "cpu", "--out", out),
     )
 
 
@@ -75,8 +75,8 @@ def test_killed_at_moments_of_its_own_choosing(tiny, tmp_path, undisturbed):
 def test_ctrl_c_stops_cleanly_and_resumes(tiny, tmp_path):
     """Ends with 130 and a checkpoint of the very step it stopped at."""
     out, whole = tmp_path / "run", tmp_path / "whole"
-    rarely = ("--checkpoint-every", 100_000)
-    process = Command(*settings(tiny, out, 600), *rarely)
+    rarely = 100_000
+    process = Command(*settings(tiny, out, 600, rarely))
     while process.poll() is None and not (out / "run.toml").exists():
         time.sleep(0.01)
     time.sleep(0.2)
@@ -87,7 +87,7 @@ def test_ctrl_c_stops_cleanly_and_resumes(tiny, tmp_path):
     assert len(list((out / "checkpoints").glob("step-*"))) == 1
     for process, output in (
         ended("resume", out, "--device", "cpu"),
-        ended(*settings(tiny, whole, 600), *rarely),
+        ended(*settings(tiny, whole, 600, rarely)),
     ):
         assert process.returncode == 0, output
     assert result(out) == result(whole)

@@ -113,9 +113,13 @@ def test_scores_follow_protocols_and_what_data_have():
     assert cost("factor_vae").rows == 737_280 > cost("mig").rows
 
 
+LATER = {"fos", "ima_contrast", "readout", "tad", "unfairness"}
+"""Metrics of `unknot` that came after the measurement."""
+
+
 @pytest.mark.parametrize(
     ("protocol", "left_out", "seconds"),
-    [("unknot", {"fos"}, 126), ("study2019", {"dci", "efficiency"}, 76)],
+    [("unknot", LATER, 126), ("study2019", {"dci", "efficiency"}, 76)],
 )
 def test_scores_of_64_models_take_what_was_measured(protocol, left_out, seconds):
     """The whole command, docs/benchmarks.md, without what came later; within a tenth."""

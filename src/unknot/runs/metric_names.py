@@ -9,7 +9,6 @@ from unknot.core.errors import ConfigError
 from unknot.core.text import shown
 from unknot.metrics import facts
 from unknot.metrics.parts.facts import Facts, check_protocol, protocols_for
-from unknot.samplers.parts.split import PARTS
 
 RECON = "recon"
 """The error of reconstructions, a record like that of a metric."""
@@ -77,6 +76,8 @@ def split_part(name: str) -> tuple[str, str | None]:
         >>> split_part("readout@test"), split_part("dci@study2019@test"), split_part("mig@unknot")
         (('readout', 'test'), ('dci@study2019', 'test'), ('mig@unknot', None))
     """
+    from unknot.samplers.parts.split import PARTS  # which needs PyTorch: pages of tables do not
+
     metric, mark, part = name.rpartition("@")
     return (metric, part) if mark and part in PARTS else (name, None)
 

@@ -24,7 +24,8 @@ from unknot.metrics.parts.own_settings import check_settings
 
 S = TypeVar("S")
 MEANINGS = {
-    "study2019": "settings of Locatello et al. 2019; comparable with their 10,800 published models",
+    "study2019": 'settings of Locatello et al. 2019, "Challenging common assumptions"; comparable '
+    "with their 10,800 published models",
     "study2019_fast": "DCI of study2019 in single precision; D and C within 0.01 of it",
     "carbonneau": "settings of the review of Carbonneau et al. 2022 and of its published library",
     "kumar": "settings of Kumar et al. 2018, the DIP-VAE paper",
