@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from studies.bars import run_inline, study_text
 
+from unknot.studies.execute import local
+
 
 @pytest.fixture(scope="session")
 def images(tmp_path_factory):
@@ -23,3 +25,17 @@ def undisturbed(images, tmp_path_factory):
     folder = tmp_path_factory.mktemp("undisturbed") / "study"
     run_inline(folder, study_text(images))
     return folder
+
+
+@pytest.fixture
+def started(monkeypatch):
+    """Every worker that was started; in the end none of them may be left."""
+    workers, start = [], local.WorkerProcess
+
+    def noted(*args):
+        workers.append(start(*args))
+        return workers[-1]
+
+    monkeypatch.setattr(local, "WorkerProcess", noted)
+    yield workers
+    assert all(one.process.returncode is not None for one in workers)

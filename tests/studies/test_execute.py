@@ -16,7 +16,9 @@ from unknot.runs.training import Stopped
 from unknot.studies import export
 from unknot.studies.execute import driver, run_task
 from unknot.studies.execute.events import Done, Failed, Finished, Progress
+from unknot.studies.execute.local import LocalPool
 from unknot.studies.execute.machine import Machine
+from unknot.studies.execute.overlap import OverlapPool
 from unknot.studies.execute.run_task import run_population_task
 from unknot.studies.execute.task import Outcome, Task
 from unknot.studies.file.study_file import StudyFile
@@ -200,16 +202,19 @@ def test_tasks_and_outcomes_are_plain_data(undisturbed):
 
 def test_workers_that_share_a_gpu_share_the_cores_when_they_score(images, tmp_path, monkeypatch):
     seen = []
-    for name in ("local", "overlapped"):
-        monkeypatch.setattr(driver, name, lambda tasks, **_: iter(seen.append(tasks) or ()))
+    take = lambda tasks, pool, **_: iter(seen.append((tasks, pool)) or ())  # noqa: E731
+    monkeypatch.setattr(driver, "local", take)
     monkeypatch.setattr("unknot.studies.execute.score_models.cores", lambda: 16)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     study = StudyFile.parse(study_text(images))
     # Of 4 populations: beside 3 workers, each leaves a core to who trains.
-    for name, workers, processes in (("a", 3, 4), ("b", 5, 3), ("c", 20, 1)):
+    cases = ("a", 3, 4, OverlapPool), ("b", 5, 3, LocalPool), ("c", 20, 1, LocalPool)
+    for name, workers, processes, kind in cases:
         here = Machine("cuda", workers, None)
         driver.run(tmp_path / name, study, machine=lambda *_, here=here, **__: here)
-        assert {task.processes for task in seen[-1]} == {processes}
+        tasks, pool = seen[-1]
+        assert {task.processes for task in tasks} == {processes}
+        assert pool is kind
 
 
 def test_a_plan_of_another_version_is_noticed(undisturbed):

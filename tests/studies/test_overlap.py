@@ -53,20 +53,6 @@ def whole(images, tmp_path_factory):
     return folder
 
 
-@pytest.fixture
-def started(monkeypatch):
-    """Every worker that was started; in the end none of them may be left."""
-    workers, start = [], local.WorkerProcess
-
-    def noted(*args):
-        workers.append(start(*args))
-        return workers[-1]
-
-    monkeypatch.setattr(local, "WorkerProcess", noted)
-    yield workers
-    assert all(one.process.returncode is not None for one in workers)
-
-
 def test_scores_beside_training_are_those_of_one_after_the_other(images, whole, tmp_path, started):
     study, heard = StudyFile.parse(study_text(images, more=MORE)), []
     driver.run(tmp_path / "study", study, machine=lambda *_, **__: HERE, watch=heard.append)

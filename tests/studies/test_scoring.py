@@ -89,20 +89,6 @@ def copied(trained, tmp_path):
 
 
 @pytest.fixture
-def started(monkeypatch):
-    """Every worker that was started; in the end none of them may be left."""
-    workers, start = [], local.WorkerProcess
-
-    def noted(*args):
-        workers.append(start(*args))
-        return workers[-1]
-
-    monkeypatch.setattr(local, "WorkerProcess", noted)
-    yield workers
-    assert all(one.process.returncode is not None for one in workers)
-
-
-@pytest.fixture
 def quick(copied):
     """What a few scores give when one process computes them."""
     with threadpool_limits(1):

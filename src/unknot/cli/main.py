@@ -41,7 +41,7 @@ from unknot.cli import (
     usage,
 )
 from unknot.core.errors import UnknotError
-from unknot.core.files import os_reason
+from unknot.core.files import NO_ROOM, os_reason
 from unknot.core.text import plain, shown
 
 app = typer.Typer(
@@ -84,9 +84,6 @@ for panel, verbs in PANELS.items():
             app.add_typer(verb, name=name, rich_help_panel=panel)
         else:
             app.command(name, cls=usage.Verb, rich_help_panel=panel)(verb)
-
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""What a disk says where it has no room."""
 
 
 def _print_version(flag: bool) -> None:
@@ -162,7 +159,7 @@ def _explain(error: Exception) -> tuple[str, int]:
     if isinstance(error, OSError) and error.errno and error.filename:  # what the system refuses
         code = 2 if error.errno == errno.ENAMETOOLONG else 1  # no machine has such a file
         return f"{shown(str(error.filename))}: {os_reason(error)}.", code
-    if isinstance(error, OSError) and error.errno in FULL:  # of a stream, which has no name here
+    if isinstance(error, OSError) and error.errno in NO_ROOM:  # of a stream, which has no name here
         return f"Could not write the output: {os_reason(error)}.", 1
     text = shown(" ".join(f"{type(error).__name__}: {error}".split()))
     return f"This is a bug in unknot: {text}; details in {_write_details(error)}", 70

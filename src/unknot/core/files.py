@@ -24,6 +24,8 @@ PAGE_MARK = b"Written by unknot"
 """In the pages that we write."""
 TAKEN = (errno.EEXIST, errno.ENOTEMPTY)
 """What a system says where a new name is that of something else."""
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What it says where a file has no room."""
 TRIES = 10
 """Of putting a folder where other processes do so too."""
 ABANDONED = 3600.0

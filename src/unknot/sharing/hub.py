@@ -30,7 +30,7 @@ from unknot.core.errors import (
     WriteError,
     name_in_messages,
 )
-from unknot.core.files import os_reason, read_whole, write_whole
+from unknot.core.files import NO_ROOM, os_reason, read_whole, write_whole
 from unknot.core.scratch import scratch_folder, writes_scratch
 from unknot.core.text import shorten, shown
 from unknot.runs import records, status
@@ -52,7 +52,7 @@ NEEDED = ("run.toml", "status.json", "weights.safetensors", "curves.safetensors"
 PATIENCE = 15.0
 """Seconds in which a hub has to answer anything at all; its client may wait for ever."""
 OVERTAKEN = "{} on the hub was changed by another command in the meantime; push again."
-DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EFBIG)
+DISK = (*NO_ROOM, errno.EROFS, errno.EACCES)
 """What a disk says, and no network."""
 FILES = (*NEEDED, "weights-*.safetensors", status.FEATURES, "curves.csv", "scores.jsonl")
 """Of a run; no other file is fetched."""

@@ -29,10 +29,15 @@ def run(make_model):
     return make_model(nets.MLP(latents=3, hidden=(5,)), SHAPE)
 
 
-def test_one_file_without_addresses_or_paths(run, tmp_path):
+def test_one_file_without_addresses_or_paths(tmp_path):
+    images = np.random.default_rng(0).integers(0, 255, (40, *SHAPE[1:]), dtype=np.uint8)
+    np.savez(tmp_path / "own.npz", images=images)
+    words = {"net": nets.MLP(latents=3, hidden=(5,)), "steps": 2, "batch": 8, "device": "cpu"}
+    run = unknot.train(str(tmp_path / "own.npz"), out=tmp_path / "run", progress=False, **words)
     html = run.explorer(tmp_path / "face.html").read_text()
     assert not re.search(r"(src|href)=\"(?!data:)", html)
-    assert not re.search(r"https?://|/home/|/tmp/|/work/", html)
+    assert not re.search(r"https?://", html)
+    assert str(tmp_path.parent) not in html
     assert "default-src 'none'" in html
 
 

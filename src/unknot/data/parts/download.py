@@ -1,6 +1,5 @@
 """Files of published datasets by HTTP: several addresses, resumed where cut, checked before use."""
 
-import errno
 import http.client
 import json
 import shutil
@@ -15,7 +14,7 @@ from urllib.parse import urlsplit
 from filelock import FileLock, Timeout
 
 from unknot.core.errors import DataError, DownloadError, WriteError
-from unknot.core.files import os_reason
+from unknot.core.files import NO_ROOM, os_reason
 from unknot.data.parts.sources import Source, check, pinned_sum, read_note, verify, write_record
 
 CHUNK = 1 << 20
@@ -173,7 +172,7 @@ def _writing(source: Source, folder: Path) -> Iterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
         yield
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        if error.errno in NO_ROOM:
             forget(folder / source.file)
         raise WriteError(f"Could not write {folder / source.file}: {os_reason(error)}.") from error
 

@@ -23,10 +23,10 @@ from unknot.studies.execute import rebuild, stages, task
 from unknot.studies.execute.events import Done, Event, Failed, Finished, Pool, Progress
 from unknot.studies.execute.finished_models import Lookout
 from unknot.studies.execute.halving import halve
-from unknot.studies.execute.local import local
+from unknot.studies.execute.local import LocalPool, local
 from unknot.studies.execute.machine import Machine
 from unknot.studies.execute.machine import machine as this_machine
-from unknot.studies.execute.overlap import overlapped
+from unknot.studies.execute.overlap import OverlapPool
 from unknot.studies.execute.score_models import scoring_processes
 from unknot.studies.file.study_file import StudyFile
 from unknot.studies.needed_files import drop_missing, require_files
@@ -311,11 +311,12 @@ def _perform_all(
     ]
     _require_objects(table for each in tasks for table in each.configurations)
     here_alone = functools.partial(
-        overlapped if overlap else local,
+        local,
         workers=machine.workers,
         threads=machine.threads,
         devices=machine.devices,
         stop=stop,
+        pool=OverlapPool if overlap else LocalPool,
     )
     events = (pool or here_alone)(tasks)
     task_of, lookout = {each.key: each for each in tasks}, Lookout(time.monotonic)

@@ -258,6 +258,7 @@ def local(
     threads: int | None = None,
     devices: Sequence[str] = (),
     stop: Callable[[], bool] = lambda: False,
+    pool: type[LocalPool] = LocalPool,
 ) -> Iterator[Event]:
     """Perform tasks in processes of their own; closing the iterator stops them with a checkpoint.
 
@@ -267,9 +268,10 @@ def local(
         threads: Of each; as many as PyTorch likes when None.
         devices: GPUs to share out among them; tasks say themselves when there are none.
         stop: Asked several times a second.
+        pool: Who has which task when.
     """
     environment = threads_in(threads)
-    with LocalPool(
+    with pool(
         tasks, workers=workers, environment=environment, devices=devices, stop=stop
-    ) as pool:
-        yield from pool.events()
+    ) as processes:
+        yield from processes.events()

@@ -6,13 +6,12 @@ numbers that its own process would give, and the one that trained it takes the n
 """
 
 import collections
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, cast
 
 from unknot.studies.execute.events import Event, Failed, Warned
 from unknot.studies.execute.local import LocalPool, WorkerProcess
-from unknot.studies.execute.machine import threads_in
 from unknot.studies.execute.task import Task
 
 TURNS = (
@@ -29,24 +28,12 @@ class OverlapPool(LocalPool):
 
     Args:
         tasks: Each for one worker at a time.
-        workers: The most processes that train.
-        environment: Of the processes, beside this one's.
-        devices: GPUs to share out among the processes; tasks say themselves when there are none.
-        stop: Asked several times a second.
+        workers: The most that train.
+        options: Of `LocalPool`.
     """
 
-    def __init__(
-        self,
-        tasks: Sequence[Task],
-        *,
-        workers: int,
-        environment: Mapping[str, str],
-        devices: Sequence[str] = (),
-        stop: Callable[[], bool] = lambda: False,
-    ) -> None:
-        super().__init__(
-            tasks, workers=workers, environment=environment, devices=devices, stop=stop
-        )
+    def __init__(self, tasks: Sequence[Task], *, workers: int, **options: Any) -> None:
+        super().__init__(tasks, workers=workers, **options)
         self.trained = collections.deque[Task]()
         self.trainers, self.scorers = set[WorkerProcess](), set[WorkerProcess]()
         self.overlap = True
@@ -133,27 +120,3 @@ class OverlapPool(LocalPool):
 def is_scoring(worker: WorkerProcess) -> bool:
     """Whether a worker is at the scores of a population, or at all of it."""
     return worker.task is not None and not cast("Task", worker.task).train_only
-
-
-def overlapped(
-    tasks: Sequence[Task],
-    *,
-    workers: int,
-    threads: int | None = None,
-    devices: Sequence[str] = (),
-    stop: Callable[[], bool] = lambda: False,
-) -> Iterator[Event]:
-    """Like `unknot.studies.execute.local.local`, with scores beside the training of others.
-
-    Args:
-        tasks: Each for one worker at a time.
-        workers: The most processes that train.
-        threads: Of each; as many as PyTorch likes when None.
-        devices: GPUs to share out among them; tasks say themselves when there are none.
-        stop: Asked several times a second.
-    """
-    environment = threads_in(threads)
-    with OverlapPool(
-        tasks, workers=workers, environment=environment, devices=devices, stop=stop
-    ) as pool:
-        yield from pool.events()
