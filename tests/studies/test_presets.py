@@ -1,16 +1,14 @@
 """Presets: published sweeps have their published sizes, and quick ones fit ten minutes."""
 
-import functools
-import tomllib
 from collections import Counter
 from pathlib import Path
 
 import pytest
 import torch
+from studies.preset_plans import preset, settings_of
 
 from unknot.core.errors import ConfigError
 from unknot.losses import beta_of_means
-from unknot.samplers.parts.split import is_in_part
 from unknot.studies.budget import images
 from unknot.studies.file import presets
 from unknot.studies.file.study_file import find_file, read_study
@@ -107,17 +105,6 @@ STEPS = {  # of a run, where all have the same number
     **dict.fromkeys(["michlo2022_e6", "michlo2022_e7"], 86_400),
     "mushom2020": 345_600,  # 30 epochs of 737,280 / 64
 }
-
-
-@functools.cache
-def preset(name, *, quick=False):
-    return plan(read_study(Path(name), quick=quick))
-
-
-def settings_of(name, **wanted):
-    """Objectives of the settings whose objective has these values."""
-    specs = [spec.objective.settings for spec in preset(name).configurations]
-    return [s for s in specs if all(getattr(s, k, None) == v for k, v in wanted.items())]
 
 
 def test_there_is_a_number_for_each_preset():
@@ -256,105 +243,6 @@ def test_a_preset_opens_with_what_it_is_and_where_it_differs(name):
     assert max(map(len, lines)) <= 100
 
 
-def test_correlations_of_roth_are_those_of_the_code():
-    """Single, double and confounded; each kind with all settings, and scores of all rows."""
-    configurations = preset("roth2023").configurations
-    weights = [spec.sampler.settings.weights if spec.sampler else () for spec in configurations]
-    kinds = Counter(tuple((w.first, w.second, w.sigma) for w in some) for some in weights)
-    assert set(kinds.values()) == {131}
-    pairs = {n: sorted(k for k in kinds if len(k) == n) for n in range(5)}
-    assert [len(pairs[n]) for n in range(5)] == [1, 3, 6, 0, 2]
-    assert [k[0][:2] for k in pairs[1]] == [
-        ("pos_x", "pos_y"), ("shape", "pos_y"), ("shape", "scale"),
-    ]  # fmt: skip
-    assert {sigma for kind in pairs[2] for *_, sigma in kind} == {0.4, 0.1, 0.04}
-    for kind, factor in zip(pairs[4], ("pos_x", "shape"), strict=True):
-        assert {first for first, *_ in kind} == {factor}
-        assert {sigma for *_, sigma in kind} == {0.2}
-        others = {second for _, second, _ in kind}
-        assert others == {"shape", "scale", "orientation", "pos_x", "pos_y"} - {factor}
-    alone = [s for s in settings_of("roth2023", beta=0, base="beta_vae") if s.gamma > 50]
-    assert len({s.gamma for s in alone}) == 9 + 3
-
-
-def test_weights_of_hsu_are_those_of_means_over_pixels_and_latents():
-    """As the presets of the objectives have them, which are of the same paper."""
-    from unknot import objectives
-    from unknot.objectives.bio_ae import PRESETS as BIO_AE
-    from unknot.objectives.qlae import PRESETS as OF_QLAE
-
-    by_data = {}
-    for spec in preset("hsu2023").configurations:
-        settings = spec.objective.settings
-        by_data.setdefault((spec.objective.name, spec.data.name), []).append(spec)
-        if spec.objective.name == "qlae":
-            assert settings.quantization == settings.commitment
-    wanted = {
-        "scene3d": objectives.QLAE().commitment,
-        "shapes3d": objectives.QLAE().commitment,
-        "mpi3d": OF_QLAE["hsu2023_mpi3d"].commitment,
-        "falcor3d": OF_QLAE["hsu2023_mpi3d"].commitment,
-        "isaac3d": OF_QLAE["hsu2023_isaac3d"].commitment,
-    }
-    for data, weight in wanted.items():
-        decayed, free = by_data["qlae", data]
-        assert decayed.objective.settings.commitment == pytest.approx(weight)
-        assert decayed.optim.weight_decay == (0.001 if data == "mpi3d" else 0.1)
-        assert free.optim.weight_decay == 0
-    (bio,) = by_data["bio_ae", "isaac3d"]
-    assert bio.objective.settings.activity == pytest.approx(BIO_AE["hsu2023_isaac3d"].activity)
-    assert bio.objective.settings.nonnegativity == pytest.approx(
-        BIO_AE["hsu2023_isaac3d"].nonnegativity
-    )
-    latents = {
-        spec.data.name: spec.net.settings.latents for spec in preset("hsu2023").configurations
-    }
-    assert latents.pop("dsprites") == 2 * 5
-    assert latents == {"scene3d": 12, "shapes3d": 12, "mpi3d": 14, "falcor3d": 14, "isaac3d": 18}
-
-
-def held_out(name, data):
-    """Shares of rows that the splits of a dataset hold out, in the order of the file."""
-    shares = {}
-    for spec in preset(name).configurations:
-        if spec.data.name == data and spec.split not in shares:
-            settings = spec.data.settings
-            space = getattr(settings, "space", None) or settings.published.space
-            shares[spec.split] = is_in_part(spec.split, space, "test").double().mean().item()
-    return [*shares.values()]
-
-
-def test_conditions_of_montero_are_those_of_the_code():
-    """Half of a factor, half of one for a value of another, and a block of combinations."""
-    block = 1 / 3 * 4 / 6 * 12 / 40 * (11 / 32) ** 2
-    assert held_out("montero2021", "dsprites") == pytest.approx([1 / 2, 1 / 6, block])
-    for data in ("scene3d", "shapes3d"):
-        block = (2 / 10) ** 3 * 3 / 8 * 1 / 4 * 3 / 15
-        assert held_out("montero2021", data) == pytest.approx([1 / 2, 1 / 8, 1 / 8, block])
-    block = 1 / 6 * 1 / 6 * 1 / 2 * 1 / 3 * 1 / 3 * (4 / 40) ** 2
-    shares = [1 / 2, 1 / 3, 1 / 12, 1 / 12, block]
-    assert held_out("montero2021", "mpi3d") == pytest.approx(shares)
-
-
-def test_generalisation_is_scored_on_rows_held_out_and_on_others():
-    for name in ("montero2021", "schott2022"):
-        for quick in (False, True):
-            metrics = preset(name, quick=quick).sweep.metrics
-            assert {"readout@train", "readout@test"} <= {*metrics}
-    assert held_out("schott2022", "dsprites")[:2] == pytest.approx([0.3, 0.3], abs=0.001)
-
-
-def test_pairs_of_locatello_differ_in_one_factor_or_as_the_public_code_has_it():
-    kinds = Counter(
-        (spec.objective.name, getattr(spec.sampler and spec.sampler.settings, "changed", "none"))
-        for spec in preset("locatello2020").configurations
-    )
-    assert kinds == {
-        ("ada_gvae", 1): 36, ("ada_gvae", None): 36, ("ada_mlvae", 1): 36,
-        ("ada_mlvae", None): 36, ("beta_vae", "none"): 36,
-    }  # fmt: skip
-
-
 def test_hartmanns_runs_are_numbered_as_the_models_of_2019():
     """Model number = dataset * 1800 + objective * 300 + strength * 50 + seed."""
     made = preset("hartmann2021")
@@ -486,56 +374,3 @@ def test_an_unknown_name_gives_the_nearest_and_a_file_comes_before_a_preset(tmp_
     Path("mushom2020").write_text("seeds = 3")
     assert find_file(Path("mushom2020")) == Path("mushom2020")
     assert find_file(Path("./folder/quickstart")) == Path("folder/quickstart")
-
-
-FULL = 'name = "a"\nseeds = 9 # nine\n[train]\nsteps = 8\noptim.lr = 1e-3\n'
-
-
-@pytest.fixture
-def written(tmp_path):
-    """A function that writes a study file."""
-
-    def write(text):
-        (tmp_path / "a.toml").write_text(text)
-        return tmp_path / "a.toml"
-
-    return write
-
-
-def test_quick_settings_take_the_place_of_those_that_are_there(written):
-    text = f"{FULL}[[grid]]\nbatch = [1, 2]\n[quick]\nseeds = 1\ntrain.steps = 2\n"
-    made = plan(read_study(written(f"{text}[[quick.grid]]\nbatch = 7\n"), quick=True))
-    assert [(s.steps, s.optim.lr, s.batch, s.seed_list) for s in made.configurations] == [
-        (2, 1e-3, 7, (1,))
-    ]
-
-
-def test_without_quick_the_text_is_as_written(written):
-    file = written(f"{FULL}[quick] # last\nseeds = 1\n")
-    assert read_study(file).text == FULL
-    assert "quick" not in tomllib.loads(read_study(file, seeds="3").text)
-    quick = read_study(file, quick=True, seeds="3")
-    expected = {"name": "a quick", "seeds": 3, "train": {"steps": 8, "optim": {"lr": 1e-3}}}
-    assert quick.table == tomllib.loads(quick.text) == expected
-    assert "# nine" in quick.text
-
-
-def test_quick_may_stand_anywhere(written):
-    file = written(f"{FULL}[quick]\nseeds = 1\n[across] # last\nbatch = [3]\n")
-    assert read_study(file).text == f"{FULL}[across] # last\nbatch = [3]\n"
-    assert read_study(file, quick=True).table["across"] == {"batch": [3]}
-
-
-@pytest.mark.parametrize(
-    ("end", "said"),
-    [
-        ("", "no quick version"),
-        ("[quick]\n", "no quick version"),
-        ("[quick]\nmetrics = []\n", "sets metrics, which the study does not"),
-        ("[quick]\ntrain.stesp = 1\n", "sets train.stesp.*did you mean 'train.steps'"),
-        ("[quick]\ntrain.optim.beta1 = 0.5\n", "sets train.optim.beta1"),
-    ],
-)
-def test_quick_settings_that_are_nowhere_in_the_file_are_refused(written, end, said):
-    with pytest.raises(ConfigError, match=said):
-        read_study(written(FULL + end), quick=True)
