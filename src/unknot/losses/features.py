@@ -91,8 +91,10 @@ def place(sha256: str, device: torch.device, dtype: torch.dtype) -> nn.Module:
     Raises:
         ConfigError: It is not known in this process.
     """
-    copied = copy.deepcopy(known_module(sha256).module).eval().requires_grad_(requires_grad=False)
-    return _placed.setdefault((sha256, device, dtype), copied.to(device, dtype))
+    if (there := _placed.get((sha256, device, dtype))) is None:
+        there = copy.deepcopy(known_module(sha256).module).to(device, dtype).eval()
+        _placed[sha256, device, dtype] = there.requires_grad_(requires_grad=False)
+    return there
 
 
 @dataclass(frozen=True)
@@ -241,7 +243,7 @@ class Features(MappedLoss):
         Raises:
             ConfigError: They are not.
         """
-        scale = _known[str(self.sha256)].scale if is_known(str(self.sha256)) else None
+        scale = frozen.scale if (frozen := _known.get(str(self.sha256))) else None
         if scale is None:
             return
         both = zip((*scale[0], *scale[1]), (*mean, *std), strict=False)
@@ -262,9 +264,7 @@ class Features(MappedLoss):
         return torch.cat(chosen, dim=1).reshape(*x.shape[:-3], -1)
 
     def _outputs(self, x: Float[Tensor, "n c h w"]) -> tuple[Tensor, ...]:
-        key = str(self.sha256), x.device, x.dtype
-        module = _placed[key] if key in _placed else place(*key)
-        outputs: tuple[Tensor, ...] = module(x)
+        outputs: tuple[Tensor, ...] = place(str(self.sha256), x.device, x.dtype)(x)
         return outputs
 
     @property
