@@ -21,6 +21,8 @@ def expected(values: dict[str, float]) -> pytest.MarkDecorator:
 NEEDS = {name: facts(name).needs for name in registry.names("metrics")}
 UNSUPERVISED = tuple(name for name, needs in NEEDS.items() if needs == ("codes",))
 """Scores of codes alone: nats, distances and counts, so that a perfect code is not 1."""
+NO_FLOOR, NO_CEILING = "readout", "tad"
+"""R² of rows held out may be negative; gaps of attributes add up."""
 ACROSS_MODELS = tuple(name for name, needs in NEEDS.items() if "models" in needs)
 """Scores of several representations together."""
 OF_POSTERIORS = tuple(name for name, needs in NEEDS.items() if "posteriors" in needs)

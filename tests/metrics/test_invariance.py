@@ -6,7 +6,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metrics.representations import SCORES
+from metrics.representations import NO_CEILING, NO_FLOOR, SCORES, UNSUPERVISED
 from unknot import metrics
 
 RNG = np.random.default_rng(7)
@@ -82,7 +82,6 @@ def test_values_are_finite_and_named_after_the_file(name):
         score = getattr(metrics, name)(codes, factors)
         assert all(np.isfinite(value) for value in score.values.values())
         assert all(np.isfinite(part).all() for part in score.parts.values())
-        low, high = metrics.facts(name).range
-        assert low is None or float(score) >= low
-        assert high is None or float(score) <= high + 1e-9
+        assert float(score) >= 0 or name == NO_FLOOR
+        assert float(score) <= 1 + 1e-9 or name in (*UNSUPERVISED, NO_CEILING)
         assert {key.split(".")[0] for key in score.values} == {name}
