@@ -29,8 +29,8 @@ needs_proc = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="ne
 
 
 @needs_proc
-def test_three_kills_change_nothing(images, tmp_path, undisturbed, monkeypatch):
-    """The driver once, then a worker in training, then another at a moment of chance."""
+def test_four_kills_change_nothing(images, tmp_path, undisturbed, monkeypatch):
+    """The driver, a worker that was given its task, one in training, one at a moment of chance."""
     folder = tmp_path / "study"
     file = tmp_path / "bars.toml"
     file.write_text(study_text(images))
@@ -47,20 +47,30 @@ def test_three_kills_change_nothing(images, tmp_path, undisturbed, monkeypatch):
         assert time.monotonic() < until, "workers outlive their driver"
         time.sleep(0.01)
 
-    begun, heard, real = [], [], local.WorkerProcess
+    begun, given, heard, real = [], [], [], local.WorkerProcess
     later = threading.Timer(random.Random(5).uniform(0, 3), lambda: begun[-1].process.kill())
 
-    def started(*args):
-        begun.append(real(*args))
-        return begun[-1]
+    class Killed(real):
+        def __init__(self, *args):
+            super().__init__(*args)
+            begun.append(self)
+
+        def give(self, task):
+            """The first dies with the task in hand: later it might be done before it is killed."""
+            super().give(task)
+            given.append(self)
+            if len(given) == 1:
+                self.process.kill()
 
     def watch(event):
         heard.append(event)
         if isinstance(event, Progress) and not later.is_alive() and not later.finished.is_set():
-            begun[0].process.kill()
+            for worker in begun:
+                if worker.task is not None and worker.task.key == event.key:
+                    worker.process.kill()
             later.start()
 
-    monkeypatch.setattr(local, "WorkerProcess", started)
+    monkeypatch.setattr(local, "WorkerProcess", Killed)
     run(folder, device="cpu", watch=watch)
     later.join()
     assert any(isinstance(event, Lost) and "signal 9" in event.how for event in heard)
