@@ -1,4 +1,4 @@
-"""A process that kills itself while it writes a checkpoint."""
+"""A process that kills itself while it writes a checkpoint, or interrupts its own training."""
 
 import os
 import signal
@@ -32,3 +32,18 @@ def die(where, nth):
         return result
 
     Path.write_bytes, Path.replace = half_written, renamed
+
+
+def interrupt(step):
+    """From now on: Ctrl-C once training has come to a step."""
+    from unknot.runs import training
+
+    fit, sent = training.fit, []
+
+    def interrupted(*args, **options):
+        for tick in fit(*args, **options):
+            if tick.step >= step and not sent:
+                sent.append(os.kill(os.getpid(), signal.SIGINT))
+            yield tick
+
+    training.fit = interrupted

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from processes import Command
-from runs.sabotage import die
+from runs.sabotage import die, interrupt
 
 pytestmark = pytest.mark.slow
 
@@ -54,40 +54,40 @@ def test_killed_while_a_checkpoint_is_written(tiny, tmp_path, undisturbed, where
 
 def test_killed_at_moments_of_its_own_choosing(tiny, tmp_path, undisturbed):
     """Killed again and again, by the clock, each time a little later than its last checkpoint."""
-    out, kills = tmp_path / "run", 0
-    process = Command(*settings(tiny, out, 120))
-    for _ in range(20):
-        before = sorted((out / "checkpoints").glob("step-*"))
-        while process.poll() is None and sorted((out / "checkpoints").glob("step-*")) == before:
-            time.sleep(0.001)
-        time.sleep(0.003 * kills)
-        process.kill()
+    for attempt in range(5):  # one that is seen too late has ended before it can be killed
+        out, kills = tmp_path / f"run {attempt}", 0
+        process = Command(*settings(tiny, out, 120))
+        for _ in range(20):
+            before = sorted((out / "checkpoints").glob("step-*"))
+            while process.poll() is None and sorted((out / "checkpoints").glob("step-*")) == before:
+                time.sleep(0.001)
+            time.sleep(0.003 * kills)
+            process.kill()
+            process.output()
+            if process.returncode == 0:
+                break
+            kills += 1
+            process = Command("resume", out, "--device", "cpu")
         process.output()
-        if process.returncode == 0:
-            break
-        kills += 1
-        process = Command("resume", out, "--device", "cpu")
-    process.output()
-    assert kills >= 2
-    assert result(out) == undisturbed
+        assert result(out) == undisturbed
+        if kills >= 2:
+            return
+    pytest.fail("it was never killed twice")
 
 
 def test_ctrl_c_stops_cleanly_and_resumes(tiny, tmp_path):
     """Ends with 130 and a checkpoint of the very step it stopped at."""
     out, whole = tmp_path / "run", tmp_path / "whole"
     rarely = 100_000
-    process = Command(*settings(tiny, out, 600, rarely))
-    while process.poll() is None and not (out / "run.toml").exists():
-        time.sleep(0.01)
-    time.sleep(0.2)
-    process.send_signal(signal.SIGINT)
-    output = process.output(timeout=60)
+    process, output = ended(
+        *settings(tiny, out, 120, rarely), prepare=functools.partial(interrupt, 50)
+    )
     assert process.returncode == 130, output
     assert f"unknot resume {out}" in output
     assert len(list((out / "checkpoints").glob("step-*"))) == 1
     for process, output in (
         ended("resume", out, "--device", "cpu"),
-        ended(*settings(tiny, whole, 600, rarely)),
+        ended(*settings(tiny, whole, 120, rarely)),
     ):
         assert process.returncode == 0, output
     assert result(out) == result(whole)
