@@ -77,13 +77,14 @@ def test_processes_get_ready_side_by_side_and_measure_in_turn(script, capfd):
     """As on a GPU: one is ready at once, one never is, and one ends before."""
     script.exponent_of()
     growth = importlib.import_module("growth")
-    growth.COMPILING = 20.0
     jobs = [*growth.gpu_jobs(["members", "sides"], 1)]
     assert [(family, size) for family, _, size in jobs] == [("members", 1)]
     works = [(f, growth_work, size) for f, _, size in jobs for growth_work in (waits, sleeps, ends)]
-    rows = [*growth.gpu_rows(works, "cpu", 1)]
+    for growth.COMPILING in (20.0, 180.0):  # the second for a machine that has much else to do
+        if rows := [*growth.gpu_rows(works, "cpu", 1)]:
+            break
     assert [(row["what"], row["size"], row["seconds"]) for row in rows] == [("waited", 1, 2.0)]
-    assert capfd.readouterr().out.count("not ready in 20 s, or ended") == 2
+    assert capfd.readouterr().out.count(f"not ready in {growth.COMPILING:.0f} s, or ended") == 2
 
 
 def waits(clock, size, _):
