@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch._subclasses import FakeTensorMode
 
 from unknot.engine.kernels.configs import config, splits, tiles
 from unknot.engine.kernels.convolutions import (
@@ -21,6 +22,7 @@ from unknot.engine.kernels.convolutions import (
     weight_gradient_kernel,
 )
 from unknot.engine.kernels.joint import joint_down_kernel, joint_up_kernel
+from unknot.engine.kernels.launch import launch
 from unknot.engine.kernels.shape import Config, Shape
 from unknot.engine.kernels.tuned import tuned
 
@@ -95,28 +97,29 @@ def joint_gradients(
 
 
 @conv_down.register_fake
-def _(big: Tensor, weight: Tensor, _b: Any, _m: Any, _k: int, phases: bool, *_: bool) -> Tensor:
-    return big.new_empty(_small(big, weight, phases))
+def _(
+    big: Tensor, weight: Tensor, bias: Any, mask: Any, kernel: int, phases: bool, relu: bool, _: Any
+) -> Tensor:
+    return run_conv_down(big, weight, bias, mask, kernel, phases, relu)
 
 
 @conv_up.register_fake
-def _(small: Tensor, weight: Tensor, _b: Any, _m: Any, k: int, phases: bool, *_: bool) -> Tensor:
-    return small.new_empty(_big(small, weight, phases, k))
-
-
-@weight_gradient.register_fake
-def _(big: Tensor, small: Tensor, weight: Tensor, _k: int, phases: bool) -> tuple[Tensor, Tensor]:
-    channels = (big if phases else small).shape[-1]
-    return torch.empty_like(weight), weight.new_empty(len(weight), channels)
-
-
-@joint_gradients.register_fake
 def _(
-    big: Tensor, small: Tensor, weight: Tensor, _k: int, phases: bool, _m: bool
-) -> tuple[Tensor, Tensor, Tensor]:
-    channels = (big if phases else small).shape[-1]
-    back = torch.empty_like(small if phases else big)
-    return back, torch.empty_like(weight), weight.new_empty(len(weight), channels)
+    small: Tensor,
+    weight: Tensor,
+    bias: Any,
+    mask: Any,
+    kernel: int,
+    phases: bool,
+    relu: bool,
+    _: Any,
+) -> Tensor:
+    return run_conv_up(small, weight, bias, mask, kernel, phases, relu)
+
+
+# A launch on fake tensors compiles; the rest is shapes.
+weight_gradient.register_fake(lambda *arguments: run_weight_gradient(*arguments))
+joint_gradients.register_fake(lambda *arguments: run_joint(*arguments))
 
 
 def _save(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:  # noqa: ARG001
@@ -194,7 +197,8 @@ def run_conv_down(
     p, b, height, width, cs = small.shape
     cb, rows = big.shape[-1], b * height * width
     how = how or _config(big, Shape("conv_down", height, cb, cs, kernel, phases), rows, p)
-    conv_down_kernel[-(-rows // how.bm), -(-cs // how.bn), p](
+    launch(
+        conv_down_kernel, (-(-rows // how.bm), -(-cs // how.bn), p),
         big, weight, small if bias is None else bias, small if mask is None else mask, small, rows,
         height, width, cb, cs, kernel, phases,
         bias is not None, relu, mask is not None, _products(),
@@ -219,7 +223,8 @@ def run_conv_up(
     cb = big.shape[-1]
     rows = b * _windows(height, width, kernel)
     how = how or _config(small, Shape("conv_up", height, cb, cs, kernel, phases), rows, p)
-    conv_up_kernel[-(-rows // how.bm), -(-4 * cb // how.bn), p](
+    launch(
+        conv_up_kernel, (-(-rows // how.bm), -(-4 * cb // how.bn), p),
         small, weight, big if bias is None else bias, big if mask is None else mask, big, b,
         height, width, cb, cs, kernel, phases,
         bias is not None, relu, mask is not None, _products(),
@@ -246,9 +251,9 @@ def run_weight_gradient(
     rows = b * (height * width if few else _windows(height, width, kernel))
     how = how or _config(big, shape, rows, p)
     chunk, sums = _sums(weight, how, shape, rows, p)
-    (weight_gradient_few_kernel if few else weight_gradient_kernel)[
-        tiles(how, shape), sums.parted, p
-    ](
+    launch(
+        weight_gradient_few_kernel if few else weight_gradient_kernel,
+        (tiles(how, shape), sums.parted, p),
         big, small, sums.parts, sums.columns, b,
         height, width, cb, cs, kernel, phases, chunk, _products(),
         how.ones, how.bm, how.bn, how.bk, num_warps=how.warps, num_stages=how.stages,
@@ -284,7 +289,8 @@ def run_joint(
     chunk, sums = _sums(weight, how, shape, rows, p)
     back = torch.empty_like(small if phases else big)
     taps = () if phases else (kernel,)
-    (joint_up_kernel if phases else joint_down_kernel)[tiles(how, shape), sums.parted, p](
+    launch(
+        joint_up_kernel if phases else joint_down_kernel, (tiles(how, shape), sums.parted, p),
         big, small, weight, back, sums.parts, sums.columns, b,
         height, width, cb, cs, *taps, chunk, masked, _products(),
         how.ones, how.bm, how.bn, how.bk, num_warps=how.warps, num_stages=how.stages,
@@ -310,9 +316,10 @@ class Sums:
         p, parted, size = self.parts.shape
         _, lines, channels = self.columns.shape
         taps, bias = torch.empty_like(weight), weight.new_empty(p, channels)
-        add_up_kernel[-(-max(size, channels) // 256), p](
-            self.parts, self.columns, taps, bias, parted, size, lines, channels, 256, 16
-        )
+        launch(
+            add_up_kernel, (-(-max(size, channels) // 256), p),
+            self.parts, self.columns, taps, bias, parted, size, lines, channels, 256, 16,
+        )  # fmt: skip
         return taps, bias
 
 
@@ -345,7 +352,13 @@ def _config(image: Tensor, shape: Shape, rows: int, members: int) -> Config:
 
 
 def trial(device: torch.device) -> None:
-    """Compile and run each kernel once on a tiny image."""
+    """Compile each kernel, all at once, and run it on a tiny image."""
+    with FakeTensorMode():
+        _run_each(device)
+    _run_each(device)
+
+
+def _run_each(device: torch.device) -> None:
     for kernel, dtype in ((4, torch.float32), (2, torch.bfloat16)):
         big, small = (torch.ones(1, 1, n, n, 16, dtype=dtype, device=device) for n in (4, 2))
         weight, bias = big.new_ones(1, kernel * kernel * 16, 16), big.new_ones(1, 16)
