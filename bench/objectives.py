@@ -50,16 +50,23 @@ def main() -> None:
     rows = []
     for name, seconds in spent.items():
         ratios = [own / base for own, base in zip(seconds[1:], spent[BASE][1:], strict=True)]
-        rows.append((name, 1e3 * statistics.median(seconds[1:]), statistics.median(ratios)))
-    print(
-        f"torch {torch.__version__}, one thread, batch {options.batch}, conv64, "
-        f"{options.rounds} rounds of {options.steps} steps, CPU time"
+        milliseconds = 1e3 * statistics.median(seconds[1:])
+        rows.append((name, round(milliseconds, 1), round(statistics.median(ratios), 3)))
+    conditions = (
+        f"dSprites, conv64, batch {options.batch}, torch {torch.__version__} on one thread of a "
+        f"CPU, medians of {options.rounds} rounds of {options.steps} steps, all objectives in turn "
+        "in one process"
     )
+    print(conditions)
     print(f"{'objective':22s} {'ms a step':>10s} {'x ' + BASE:>12s}")
     for name, ms, ratio in sorted(rows, key=lambda row: row[2]):
         print(f"{name:22s} {ms:10.1f} {ratio:12.2f}")
     if options.json:
-        options.json.write_text(json.dumps(rows, indent=1))
+        lines = [json.dumps({"name": n, "ms": ms, "ratio": ratio}) for n, ms, ratio in rows]
+        text = ",\n  ".join(lines)
+        options.json.write_text(
+            f'{{"conditions": {json.dumps(conditions)}, "objectives": [\n  {text}\n]}}\n'
+        )
 
 
 if __name__ == "__main__":

@@ -1,8 +1,10 @@
-"""Test the claims of ``docs/results/claims.toml`` and write ``docs/results/README.md``.
+"""Test the claims of ``docs/results/claims.toml`` and write them into the pages that list them.
 
 ```
 python docs/claims.py
 ```
+
+``docs/results/README.md`` has them all but those of documents that name a page as ``listed_on``.
 
 Every claim has one of five verdicts: holds, fails, undecided (too few runs to tell), not run, or
 what a person decided by the rule that the claim gives.
@@ -18,6 +20,7 @@ from typing import Any
 
 import numpy as np
 from places import filled
+from tuned_claims import FEWEST, LEVEL, SIDES, gain, side_of, tuned
 
 from unknot.analysis.configurations import pick, plain_columns, sample
 from unknot.analysis.replication import MARGIN, ONE_SIDED, Pooled
@@ -25,11 +28,9 @@ from unknot.core.csv_files import read_table
 from unknot.core.errors import ConfigError
 
 RESULTS = Path(__file__).parent / "results"
+RUNS = (*SIDES, "runs_with")
+"""Where tests say which runs they compare."""
 VERDICTS = ("holds", "fails", "undecided", "not run")
-LEVEL = 0.9
-"""Of intervals: claims name a side, which 5 % decide."""
-FEWEST = 2
-"""Runs of each side that a test takes."""
 
 
 def judge(claim: Mapping[str, Any], table: Mapping[str, list[Any]] | None) -> tuple[str, str]:
@@ -56,7 +57,7 @@ def _values(table: Mapping[str, list[Any]], settings: Mapping[str, Any], score: 
 
 
 def _two(table: Mapping[str, list[Any]], test: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
-    more, less = (_values(table, test[side], test["score"]) for side in ("more", "less"))
+    more, less = (_values(table, test[side], test["score"]) for side in SIDES)
     return more, less
 
 
@@ -69,7 +70,7 @@ def higher(table: Mapping[str, list[Any]], test: Mapping[str, Any]) -> tuple[str
         return "not run", ""
     low, high = stats.ttest_ind(more, less, equal_var=False).confidence_interval(LEVEL)
     reason = f"{test['score']} {more.mean():.3g} > {less.mean():.3g} [{low:+.3f}, {high:+.3f}]"
-    return _side(low, high, 0.0), reason
+    return side_of(low, high, 0.0), reason
 
 
 def alike(table: Mapping[str, list[Any]], test: Mapping[str, Any]) -> tuple[str, str]:
@@ -135,21 +136,36 @@ def _limit(table: Mapping[str, list[Any]], test: Mapping[str, Any], sign: float)
         return "not run", ""
     low, high = stats.ttest_1samp(values, test["number"]).confidence_interval(LEVEL)
     ends = sorted((sign * (low - test["number"]), sign * (high - test["number"])))
-    return _side(*ends, 0.0), f"{test['score']} {values.mean():.3g} [{low:.3g}, {high:.3g}]"
-
-
-def _side(low: float, high: float, number: float) -> str:
-    return "holds" if low > number else "fails" if high < number else "undecided"
+    return side_of(*ends, 0.0), f"{test['score']} {values.mean():.3g} [{low:.3g}, {high:.3g}]"
 
 
 Test = Callable[[Mapping[str, list[Any]], Mapping[str, Any]], tuple[str, str]]
 TESTS: dict[str, Test] = {
     "higher": higher,
     "alike": alike,
+    "tuned": tuned,
+    "gain": gain,
     "published": published,
     "above": above,
     "below": below,
 }
+
+
+def each_dataset(claims: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """A claim for each dataset that a claim has under `data`, about the runs on it."""
+    for claim in claims:
+        if "data" not in claim:
+            yield claim
+        for data in claim.get("data", ()):
+            tests = {
+                kind: [
+                    {k: v | {"data": data} if k in RUNS else v for k, v in test.items()}
+                    for test in claim[kind]
+                ]
+                for kind in TESTS
+                if kind in claim
+            }
+            yield {**claim, **tests, "where": f"{claim['where']}, {data}"}
 
 
 def overview(documents: Mapping[str, Any], verdicts: Mapping[str, Sequence[str]]) -> Iterator[str]:
@@ -177,10 +193,10 @@ def listing(
             yield f"| {claim['where']} | {claim['says']} | {verdict} | {numbers} |"
 
 
-def page(text: str) -> str:
-    """The page with its tables."""
+def pages(read: Callable[[Path], str] = lambda path: path.read_text("utf-8")) -> dict[Path, str]:
+    """Each page that lists claims, with its tables."""
     file = tomllib.loads((RESULTS / "claims.toml").read_text(encoding="utf-8"))
-    documents, claims = file["documents"], file["claim"]
+    documents, claims = file["documents"], [*each_dataset(file["claim"])]
     tables = {
         key: plain_columns(read_table(RESULTS / document["runs"]))
         if (RESULTS / document["runs"]).exists()
@@ -192,15 +208,17 @@ def page(text: str) -> str:
         key: [v for (v, _), c in zip(answers, claims, strict=True) if c["document"] == key]
         for key in documents
     }
-    parts = {"overview": "\n".join(overview(documents, verdicts))}
-    parts |= {key: "\n".join(listing(key, claims, answers)) for key in documents}
-    return filled(text, parts)
+    parts = {RESULTS / "README.md": {"overview": "\n".join(overview(documents, verdicts))}}
+    for key, document in documents.items():
+        place = RESULTS / document.get("listed_on", "README.md")
+        parts.setdefault(place, {})[key] = "\n".join(listing(key, claims, answers))
+    return {path: filled(read(path), tables) for path, tables in parts.items()}
 
 
 def main() -> None:
-    """Fill in the page."""
-    path = RESULTS / "README.md"
-    path.write_text(page(path.read_text(encoding="utf-8")), encoding="utf-8")
+    """Fill in the pages."""
+    for path, text in pages().items():
+        path.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
