@@ -28,7 +28,7 @@ PUBLISHED = {
     "kumar2018": (3 * (12 + 8 + 8) + 2) * 3,
     # Locatello et al. 2020: two objectives, six strengths and two kinds of pairs, and beta-VAE, on
     # its five datasets and ours; our 5 seeds.
-    "locatello2020": (2 * 6 * 2 + 6) * 6 * 5,
+    "locatello2020": (4 * 6 * 2 + 6) * 6 * 5,
     # Montero et al. 2021: three betas and three gammas on all conditions of its code; our 3 seeds.
     "montero2021": 6 * (3 + 4 + 4 + 5) * 3,
     # Michlo 2022, tables A.3 to A.7.
@@ -147,7 +147,7 @@ DATASETS = {  # runs on each, where there are several
         ["dsprites", "scene3d", "shapes3d", "mpi3d", "falcor3d", "isaac3d"], 6 * 5
     ),
     "locatello2020": dict.fromkeys(
-        ["dsprites", "scene3d", "cars3d", "smallnorb", "shapes3d", "mpi3d"], 30 * 5
+        ["dsprites", "scene3d", "cars3d", "smallnorb", "shapes3d", "mpi3d"], 54 * 5
     ),
     "montero2021": {"dsprites": 54, "scene3d": 72, "shapes3d": 72, "mpi3d": 90},
     "schott2022": dict.fromkeys(["dsprites", "scene3d", "shapes3d", "mpi3d"], 32 * 3),

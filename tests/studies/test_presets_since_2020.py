@@ -96,6 +96,20 @@ def test_generalisation_is_scored_on_rows_held_out_and_on_others():
     assert held_out("schott2022", "dsprites")[:2] == pytest.approx([0.3, 0.3], abs=0.001)
 
 
+def test_the_quick_version_of_hsu_has_the_weights_of_the_long_one():
+    """With ten times the weight, 800 steps of dSprites leave all codes of QLAE at one value."""
+    weights = {
+        quick: {
+            spec.data.name: spec.objective.settings.commitment
+            for spec in preset("hsu2023", quick=quick).configurations
+            if spec.objective.name == "qlae"
+        }
+        for quick in (False, True)
+    }
+    assert {*weights[True]} == {"dsprites", "scene3d"}
+    assert weights[True].items() <= weights[False].items()
+
+
 def test_pairs_of_locatello_differ_in_one_factor_or_as_the_public_code_has_it():
     kinds = Counter(
         (spec.objective.name, getattr(spec.sampler and spec.sampler.settings, "changed", "none"))
@@ -103,5 +117,6 @@ def test_pairs_of_locatello_differ_in_one_factor_or_as_the_public_code_has_it():
     )
     assert kinds == {
         ("ada_gvae", 1): 36, ("ada_gvae", None): 36, ("ada_mlvae", 1): 36,
-        ("ada_mlvae", None): 36, ("beta_vae", "none"): 36,
+        ("ada_mlvae", None): 36, ("group_vae", 1): 72, ("group_vae", None): 72,
+        ("beta_vae", "none"): 36,
     }  # fmt: skip

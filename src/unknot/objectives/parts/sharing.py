@@ -84,7 +84,19 @@ def pair_terms(
     """The beta-VAE of pairs, whose posteriors are the average of both where they are close."""
     a, b = net.encode(step.x).views(2)
     shared = shared_latents(deltas(a, b, objective.delta), objective.eta)
-    both = average(a, b)
+    return averaged_terms(objective, net, step, (a, b), average(a, b), shared)
+
+
+def averaged_terms(
+    objective: Any,
+    net: Net,
+    step: Step,
+    pair: tuple[Posterior, Posterior],
+    both: Posterior,
+    shared: Bool[Tensor, "*p b z"],
+) -> Terms:
+    """The beta-VAE of pairs, with one posterior for both in the latents that they share."""
+    a, b = pair
     q = Posterior(
         share(shared, both.mean, a.mean, b.mean),
         share(shared, both.logvar, a.logvar, b.logvar),
