@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from unknot.core.objective import Batchwise as Batchwise
     from unknot.core.objective import Calibrated as Calibrated
     from unknot.core.objective import Carry as Carry
+    from unknot.core.objective import Differencing as Differencing
     from unknot.core.objective import ExtraState as ExtraState
     from unknot.core.objective import Labelled as Labelled
     from unknot.core.objective import MultiView as MultiView
@@ -74,6 +75,7 @@ _HOMES = {
     "Batchwise": "unknot.core.objective",
     "Calibrated": "unknot.core.objective",
     "Carry": "unknot.core.objective",
+    "Differencing": "unknot.core.objective",
     "ExtraState": "unknot.core.objective",
     "Labelled": "unknot.core.objective",
     "MultiView": "unknot.core.objective",

@@ -164,8 +164,8 @@ def test_catalogues_offer_their_classes():
 
 
 def test_what_is_public_has_a_text_and_what_people_call_an_example():
-    hooks = ("Adversarial", "Batchwise", "Calibrated", "Labelled", "MultiView", "Recoding",
-             "Stateful")  # fmt: skip
+    hooks = ("Adversarial", "Batchwise", "Calibrated", "Differencing", "Labelled", "MultiView",
+             "Recoding", "Stateful")  # fmt: skip
     made_for_one = ("FactorDataset", "Hyper", "Objective", "Representation", "UnknotError")
     for name in unknot.__all__:
         thing = getattr(unknot, name)

@@ -15,6 +15,7 @@ from unknot.core.objective import (
     Batchwise,
     Calibrated,
     Carry,
+    Differencing,
     ExtraState,
     Labelled,
     Objective,
@@ -135,7 +136,7 @@ def test_the_kit_names_what_is_not_declared(name):
         testing.hooks_are_declared(kind())
 
 
-@pytest.mark.parametrize("hook", [h for h in HOOKS if h not in (Batchwise, Labelled)])
+@pytest.mark.parametrize("hook", [h for h in HOOKS if h not in (Batchwise, Differencing, Labelled)])
 def test_a_hook_that_is_declared_must_be_there(hook):
     missing = make_dataclass("Empty", [], bases=(hook,), frozen=True)
     with pytest.raises(TypeError, match="abstract"):
@@ -147,6 +148,15 @@ def test_who_compares_the_images_of_a_batch_needs_two():
     empty.check_batch(2, 10)
     with pytest.raises(ConfigError, match="Empty compares the images of a batch and needs 2 or"):
         empty.check_batch(1, 10)
+
+
+def test_who_takes_differences_is_refused_where_they_are_rounding():
+    empty = make_dataclass("Empty", [], bases=(Differencing,), frozen=True)()
+    for precision in ("float32", "float64"):
+        empty.check_precision(precision)
+    for precision in ("tf32", "bf16"):
+        with pytest.raises(ConfigError, match=f"Empty takes differences .* {precision} rounds"):
+            empty.check_precision(precision)
 
 
 def test_declared_hooks_work_together():

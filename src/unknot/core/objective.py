@@ -174,6 +174,21 @@ class Batchwise:
             )
 
 
+class Differencing:
+    """Hook of an objective that takes differences of what a decoder gives for codes close together.
+
+    Shorter numbers round such differences away: what is left is rounding, which looks like a value.
+    """
+
+    def check_precision(self, precision: str) -> None:
+        """Raise a ConfigError for a precision in which differences are rounding."""
+        if precision in ("tf32", "bf16"):
+            raise ConfigError(
+                f"{type(self).__name__} takes differences of decoded images, which {precision} "
+                "rounds away; train it in precision float32."
+            )
+
+
 class Labelled:
     """Hook of an objective that is told factors of its images: it finds them in ``step.factors``.
 
@@ -276,6 +291,7 @@ class Recoding(ABC):
 HOOKS: tuple[type, ...] = (
     MultiView,
     Batchwise,
+    Differencing,
     Labelled,
     Adversarial,
     Stateful,

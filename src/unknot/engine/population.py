@@ -21,6 +21,7 @@ from unknot.core.objective import (
     Adversarial,
     Batchwise,
     Carry,
+    Differencing,
     Net,
     Note,
     Objective,
@@ -164,6 +165,8 @@ def groups(members: Sequence[Member]) -> list[list[Member]]:
 def _check(context: Context, objective: Objective) -> None:
     if isinstance(objective, Batchwise):
         objective.check_batch(context.batch, context.n_data)
+    if isinstance(objective, Differencing):
+        objective.check_precision(context.runtime.precision)
     if names := endless(objective):
         raise ConfigError(
             f"{type(objective).__name__}.{names[0]} lasts the whole run, and how long that is has "

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal, TypeAlias
 from unknot.core.choices import check_choices
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import Hyper, at_least
-from unknot.core.objective import Net, Step, Term, Terms
+from unknot.core.objective import Differencing, Net, Step, Term, Terms
 from unknot.losses import Likelihood, kl_normal, reconstruction
 from unknot.losses.geometry import bends, signs
 from unknot.objectives.parts.families import Family
@@ -15,7 +15,7 @@ Reduction: TypeAlias = Literal["max", "mean"]
 
 
 @dataclass(frozen=True)
-class HessianPenalty:
+class HessianPenalty(Differencing):
     r"""Hessian penalty: beta-VAE in which what one latent does should not depend on another.
 
     $$\mathcal L = \mathcal L_{\beta\text{-VAE}} + \gamma\, \mathbb E_{q(z|x)} \max_i\,

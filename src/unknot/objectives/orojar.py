@@ -4,14 +4,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from unknot.core.hyper import Hyper, at_least
-from unknot.core.objective import Net, Step, Term, Terms
+from unknot.core.objective import Differencing, Net, Step, Term, Terms
 from unknot.losses import Likelihood, kl_normal, reconstruction
 from unknot.losses.geometry import check_jacobian, gram, jacobian
 from unknot.objectives.parts.families import Family
 
 
 @dataclass(frozen=True)
-class OroJaR:
+class OroJaR(Differencing):
     r"""OroJaR: beta-VAE with a penalty on scalar products between columns of the Jacobian.
 
     $$\mathcal L = \mathcal L_{\beta\text{-VAE}} + \gamma\, \mathbb E_{q(z|x)}

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from unknot.core.hyper import Hyper, at_least
-from unknot.core.objective import Batchwise, Net, Recoding, Step, Term, Terms
+from unknot.core.objective import Batchwise, Differencing, Net, Recoding, Step, Term, Terms
 from unknot.core.posterior import Posterior
 from unknot.losses import Likelihood, reconstruction
 from unknot.losses.geometry import bends, signs
@@ -21,7 +21,7 @@ FLOOR = 1e-10
 
 
 @dataclass(frozen=True)
-class Tripod(Recoding, Batchwise):
+class Tripod(Recoding, Batchwise, Differencing):
     r"""Tripod: quantised latents that are independent and that the decoder does not mix.
 
     $$\mathcal L = -\ln p(x \mid q) + \lambda_1 \widehat{\mathrm{TC}}(q) + \lambda_2 \sum_a

@@ -10,7 +10,7 @@ from unknot.core import dotted
 from unknot.core.dataset import FileSettings
 from unknot.core.errors import ConfigError
 from unknot.core.hyper import WHOLE_RUN, Schedule, hyper_fields, last_step, over_run
-from unknot.core.objective import sampler_of, updates_of
+from unknot.core.objective import Differencing, sampler_of, updates_of
 from unknot.core.optim import Adam, Optimizer, optimizer_name
 from unknot.core.places import place_fields
 from unknot.engine.device import Precision
@@ -127,6 +127,8 @@ class TrainSpec:
         if _write_out(*settings, self.steps) != settings:
             raise ConfigError("A spec says all that decides a run; make it with TrainSpec.create.")
         self._check_schedules()
+        if isinstance(self.objective.settings, Differencing):
+            self.objective.settings.check_precision(self.precision)
 
     @classmethod
     def create(
