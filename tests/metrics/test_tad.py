@@ -84,3 +84,13 @@ def test_one_latent_counts_from_guessing():
 def test_attributes_must_vary():
     with pytest.raises(DataError):
         tad(np.zeros((20, 2)), np.zeros((20, 1), dtype=int))
+
+
+def test_a_perfect_code_of_many_values_is_remarked_on():
+    """Of ten values in order, thresholds name the two at the ends and no others."""
+    values = np.arange(10).repeat(20)[:, None]
+    score = tad(values.astype(float), values)
+    assert float(score) < 0.5
+    assert score.remarks[0].startswith("1 of 1 factors have more than two values")
+    two = (values > 4).astype(int)
+    assert not any("two values" in one for one in tad(two.astype(float), two).remarks)

@@ -63,8 +63,9 @@ def tad(rows: Rows, settings: Settings) -> Measured:
 
     Paper: Yeats, Liu, Womble and Li 2022, "NashAE: Disentangling representations through
     adversarial covariance minimization"; Wang et al. 2023, "InfoDiffusion", has the same code.
-    Differs: a factor of more than two values is one attribute for each value, and only attributes
-    of other factors are looked at for what they explain. The authors' code for codes between 0 and
+    Differs: attributes have two values there, present or absent. Here a factor of more values is
+    one attribute for each value, and only attributes of other factors are looked at for what they
+    explain. The authors' code for codes between 0 and
     1 takes the curve at 101 thresholds; here all are taken. ``paper`` leaves out latents of a
     range of 0.2 or less, which depends on the scale of codes; ``unknot`` none, and takes the mean,
     so that datasets compare.
@@ -101,9 +102,15 @@ def tad(rows: Rows, settings: Settings) -> Measured:
         ),
     }
     parts = {"table": table, "per_attribute": apart, "kept": kept}
-    gone = int((~kept).sum())
-    remarks = (f"{gone} of {len(kept)} attributes left out: others tell them",) if gone else ()
-    return Measured(values, parts, remarks)
+    remarks = []
+    if gone := int((~kept).sum()):
+        remarks.append(f"{gone} of {len(kept)} attributes left out: others tell them")
+    if many := sum(len(level.unique()) > 2 for level in rows.levels.T):
+        remarks.append(
+            f"{many} of {rows.levels.shape[1]} factors have more than two values, of which no "
+            "threshold names those in the middle: a perfect code stays far below 1"
+        )
+    return Measured(values, parts, tuple(remarks))
 
 
 def _attributes(rows: Rows) -> tuple[Bool[Tensor, "n a"], Tensor]:

@@ -18,6 +18,7 @@ from unknot.losses.likelihood import likelihood_of, pixel_likelihood
 from unknot.nets.parts.dispersion import Dispersion
 from unknot.nets.parts.given_modules import named_tensors
 from unknot.objectives.flow_vae import FlowVAE, masks
+from unknot.objectives.joint_vae import JointVAE
 from unknot.objectives.qlae import QLAE
 from unknot.objectives.tripod import Tripod
 from unknot.report.explorer.layers import steps
@@ -40,9 +41,9 @@ LAYERS = frozenset(
     }
 )
 """What PyTorch prints of these is the call that makes them, mostly."""
-Recode: TypeAlias = Literal["none", "point", "values", "flow"]
+Recode: TypeAlias = Literal["none", "point", "values", "probabilities", "flow"]
 """What an objective makes of the encoder's posteriors: nothing, a point, the nearest of a few
-values, or the end of a flow."""
+values, the probabilities of a discrete latent, or the end of a flow."""
 POINT = -20.0
 """Log-variances where an objective trains none."""
 TRIALS = 32
@@ -136,6 +137,7 @@ def plain_model(run: Run) -> PlainModel:
         recode=recode,
         point=POINT,
         squashed=isinstance(run.spec.objective.settings, Tripod),
+        categories=getattr(run.spec.objective.settings, "categories", 0),
         buffers={name: tuple(tensor.shape) for name, tensor in buffers.items()},
         flow={name: tuple(tensor.shape) for name, tensor in flow.items()},
         **{p: [layer_call(layer, p) for layer in sequence] for p, sequence in layers.items()},
@@ -216,6 +218,8 @@ def _recode(run: Run) -> Recode:
         return "flow" if objective.steps else "none"
     if isinstance(objective, QLAE | Tripod):
         return "values"
+    if isinstance(objective, JointVAE):
+        return "probabilities"
     x = torch.rand(TRIALS, *run.dataset.shape, generator=torch.Generator().manual_seed(0))
     q = run.posterior(x)
     with torch.no_grad():
