@@ -32,6 +32,10 @@ class JacobianL1(Differencing):
     objective.gamma='{kind="linear", start=0, end=0.1, steps=10000}'`. They train 300,000 steps of
     64 images.
 
+    How much a gamma weighs depends on the images. In a VAE of dSprites without the term the sum is
+    180,000 (`conv64`, 10 latents, 2,500 steps of 16 images): a gamma of 6e-5 makes it a tenth of
+    the reconstruction loss, and the default is 1,600 times that.
+
     Example: `unknot.train("dsprites", objectives.JacobianL1(gamma=0.1))`
     """
 
