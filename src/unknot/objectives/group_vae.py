@@ -54,7 +54,7 @@ class GroupVAE(MultiView, Labelled):
     likelihood: Likelihood = "bernoulli"
     views: ClassVar[int] = 2
     sampler: ClassVar[str] = "pairs"
-    told: ClassVar[str] = "pairs, labels"
+    told: ClassVar[str] = "labels"
     family: ClassVar[Family] = "posterior"
 
     def __post_init__(self) -> None:
