@@ -7,7 +7,8 @@ python docs/beyond.py                                # tables and figures of the
 python docs/claims.py                                # verdicts
 ```
 
-A study that ended early, or a part of it, may be given: its finished runs join those of the file.
+A study that ended early, or a part of it, may be given, or the table of one (`unknot study table
+--csv beyond-qlae.csv`): its finished runs join those of the file.
 The page's own words stay; what stands between two marks is replaced.
 """
 
@@ -73,7 +74,7 @@ def trained_on(row: Mapping[str, Any]) -> str:
         >>> trained_on({"sampler": "singles", "sampler.weights": [{"kind": "correlated"}]})
         'correlated'
     """
-    if row.get("sampler.weights"):
+    if "correlated" in str(row.get("sampler.weights")):  # a list, or its text in a table
         return "correlated"
     if row.get("sampler") == "transitions":
         return f"{row['sampler.steps']} transitions"
@@ -81,17 +82,20 @@ def trained_on(row: Mapping[str, Any]) -> str:
 
 
 def add_runs(study: Path) -> None:
-    """Add a study's finished runs to the file of its question."""
-    opened = Study.open(study)
-    question = next((q for q in QUESTIONS if q in opened.name.split()), None)
+    """Add the finished runs of a study, or of a table that one wrote, to those of its question."""
+    if study.suffix == ".csv":
+        name, table = study.stem, read_rows(study)
+    else:
+        opened = Study.open(study)
+        name, table = opened.name, opened.table()
+    question = next((q for q in QUESTIONS if q in re.split(r"\W", name)), None)
     if question is None:
-        raise SystemExit(
-            f"{study} is the study '{opened.name}', of none of: {', '.join(QUESTIONS)}."
-        )
+        named = ", ".join(f"'beyond {q}'" for q in QUESTIONS)
+        raise SystemExit(f"Expected a study of {named}, or its table; got '{name}'.")
     file = FOLDER / f"{question}.csv"
     old = read_rows(file) if file.exists() else []
     # A study has one protocol for a metric, which its file and the page name.
-    ended = [row for row in opened.table() if row["status"] in FINISHED]
+    ended = [row for row in table if row["status"] in FINISHED]
     plain = [{re.sub(r"@\w+", "", name): v for name, v in row.items()} for row in ended]
     new = {row["id"]: row | {"trained_on": trained_on(row)} for row in plain}
     rows = [row for row in old if row["id"] not in new] + [*new.values()]

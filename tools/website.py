@@ -42,7 +42,8 @@ API = {
     "Your own loop": ("Model", "total"),
     "Your own objective": (
         *("Objective", "Net", "Step", "Term", "Posterior", "Hyper"),
-        *("MultiView", "Adversarial", "Batchwise", "Labelled", "Stateful", "ExtraState", "Carry"),
+        *("MultiView", "Adversarial", "Batchwise", "Differencing", "Labelled", "Stateful"),
+        *("ExtraState", "Carry"),
         *("Calibrated", "Recoding", "Note"),
     ),
     "Reconstruction through a module": ("features",),

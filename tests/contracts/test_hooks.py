@@ -73,6 +73,7 @@ Accidental = make_dataclass(
 def test_all_hooks_are_here():
     assert sorted(NAMES) == [
         "check_batch",
+        "check_precision",
         "critic",
         "critic_optim",
         "critic_terms",

@@ -119,3 +119,21 @@ def test_tables_and_figure_have_every_configuration(question, studies, tmp_path,
 def test_the_page_says_what_its_files_say():
     text = beyond.PAGE.read_text()
     assert beyond.made(text) == text
+
+
+def test_runs_of_a_table_join_those_that_are_there(studies, tmp_path, monkeypatch):
+    monkeypatch.setattr(beyond, "FOLDER", tmp_path / "beyond")
+    beyond.FOLDER.mkdir()
+    rows = [row | {"mcc": 0.5, "mig@study2019": 0.25} for row in studies["slow"]]
+    rows[-1]["status"] = "running"
+    for name, part in (("beyond-slow", rows[:70]), ("beyond-slow-rest", rows[60:])):
+        file = tmp_path / f"{name}.csv"
+        # As `unknot study table` writes them, which knows nothing of what images were seen.
+        file.write_text(csv_text([{k: v for k, v in r.items() if k != "trained_on"} for r in part]))
+        beyond.add_runs(file)
+    kept = beyond.read_rows(beyond.FOLDER / "slow.csv")
+    assert [row["id"] for row in kept] == [row["id"] for row in rows[:-1]]
+    assert [row["trained_on"] for row in kept] == [row["trained_on"] for row in rows[:-1]]
+    assert {row["mig"] for row in kept} == {0.25}
+    with pytest.raises(SystemExit, match="Expected a study of 'beyond qlae'"):
+        beyond.add_runs(file.rename(tmp_path / "others.csv"))
