@@ -77,8 +77,9 @@ def test_a_plan_from_flags(unknot):
 
 @pytest.mark.parametrize("protocol", ["study2019", "unknot"])
 def test_a_plan_says_which_scores_have_no_such_protocol(unknot, protocol):
-    words = ("--metrics", "mig,linearity", "--protocol", protocol, "--no-estimate")
-    _, out, _ = unknot("study", "plan", *words)
+    words = ("--metrics", "mig,recon,linearity", "--protocol", protocol, "--no-estimate")
+    code, out, _ = unknot("study", "plan", *words)
+    assert code == 0
     said = "Not scored (no protocol study2019): linearity." in out
     assert said == (protocol == "study2019")
 

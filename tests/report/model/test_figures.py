@@ -29,6 +29,12 @@ def test_the_loss_comes_first_and_weights_only_if_they_change(three):
     assert [axes.get_title(loc="left") for axes in figure.axes] == curve_names(three)
 
 
+@pytest.mark.parametrize("some_diverged", [0.0, 1.0])
+def test_whether_a_model_diverged_is_drawn_where_one_did(make_curves, some_diverged):
+    curves = make_curves([0, 100], loss=[[1.0], [1.0]], diverged=[[0.0], [some_diverged]])
+    assert ("diverged" in curve_names(curves)) == bool(some_diverged)
+
+
 def test_a_line_for_each_member_and_the_median_of_those_that_are_numbers(three):
     (axes,) = curve(three, "kl").axes
     thin, cross, median = axes.lines[:3], axes.lines[3], axes.lines[-1]

@@ -46,7 +46,7 @@ def test_information_of_a_code_that_is_a_factor_is_the_entropy(make_run):
 
 def test_correlations_mark_the_largest_and_the_second_of_each_row_and_column():
     table = np.array([[0.9, 0.2, 0.1], [0.3, 0.8, 0.4]])
-    found = Matrix("cbd", table, np.array([2.0, 1.0]), np.ones(2), ("a", "b", "c"), "cbd 0.4")
+    found = Matrix(np.array([2.0, 1.0]), "cbd", table, np.ones(2), ("a", "b", "c"), "cbd 0.4")
     (axes,) = matrix_figure(found, heading="").axes
     places = {"-": [], "--": []}
     for patch in axes.patches:
@@ -55,6 +55,13 @@ def test_correlations_mark_the_largest_and_the_second_of_each_row_and_column():
     of_columns, of_rows = [(0, 0), (1, 1), (1, 2)], [(0, 0), (1, 1)]
     assert sorted(places["-"]) == sorted(of_columns + of_rows)
     assert sorted(places["--"]) == sorted([(1, 0), (0, 1), (0, 2), (0, 1), (1, 2)])
+
+
+def test_of_zeros_none_is_the_largest():
+    table = np.array([[0.0, 0.7], [0.0, 0.0]])
+    found = Matrix(np.array([2.0, 1.0]), "sap", table, np.ones(2), ("a", "b"), "")
+    (axes,) = matrix_figure(found, heading="").axes
+    assert [(round(p.get_y()), round(p.get_x())) for p in axes.patches] == [(0, 1)]
 
 
 @pytest.mark.parametrize(
@@ -70,7 +77,7 @@ def test_correlations_mark_the_largest_and_the_second_of_each_row_and_column():
 def test_texts_stand_apart_whatever_the_names_and_sizes(kind, latents, names, scale):
     table = scale * np.random.default_rng(0).random((latents, len(names)))
     kl = abs(scale) * np.ones(latents)
-    found = Matrix(kind, table, kl, np.ones(latents), names, "score 1")
+    found = Matrix(kl, kind, table, np.ones(latents), names, "score 1")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert text_faults(matrix_figure(found, heading="a name " * 12)) == []

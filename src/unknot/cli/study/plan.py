@@ -69,7 +69,7 @@ def plan(
     from unknot.cli.study.table import print_short
     from unknot.core.text import counted
     from unknot.metrics import protocols_for
-    from unknot.runs.metric_names import by_place
+    from unknot.runs.metric_names import by_place, is_metric
     from unknot.studies import budget as budgets
     from unknot.studies import estimate as estimates
     from unknot.studies import export
@@ -161,7 +161,7 @@ def plan(
         steps = f", at the end and at {before} step{plural} before it" if before else ""
         say(f"Scores and their protocols: {listed}{steps}.")
     for (name, _), metrics_of in by_name.items():
-        protocols = {metric: protocols_for(metric) for metric in metrics_of}
+        protocols = {metric: protocols_for(metric) for metric in metrics_of if is_metric(metric)}
         if without := [m for m, names in protocols.items() if names and name not in names]:
             say(f"Not scored (no protocol {name}): {', '.join(without)}.")
     if study.omissions:

@@ -41,13 +41,15 @@ ROOM = 0.075
 def curve_names(curves: Curves) -> list[str]:
     """What to draw: the loss, its terms, the critic's, and each weight that changed over time.
 
-    Values of each latent, such as ``kl.0`` and ``kl.1``, are one curve, ``kl.*``.
+    Whether a model diverged is drawn where one did. Values of each latent, such as ``kl.0`` and
+    ``kl.1``, are one curve, ``kl.*``.
     """
     first = ("loss", "recon", "kl")
     names = [
         NUMBERED.sub(r"\1.*\2", name)
         for name in curves.values
-        if not name.endswith(".weight") or bool((curves[name] != curves[name][0]).any())
+        if not (name.endswith(".weight") and bool((curves[name] == curves[name][0]).all()))
+        and not (name == "diverged" and not curves[name].any())
     ]
     return sorted(
         dict.fromkeys(names),

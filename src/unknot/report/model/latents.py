@@ -26,7 +26,28 @@ UNUSED = 0.05
 
 
 @dataclass(frozen=True)
-class Latents:
+class LatentKl:
+    """How much each latent of a model says.
+
+    Args:
+        kl: Mean divergence of the posterior from the standard normal prior, in nats.
+    """
+
+    kl: Float[np.ndarray, " z"]
+
+    @property
+    def order(self) -> list[int]:
+        """Latents from the one that says most to the one that says least."""
+        return [int(z) for z in np.argsort(-self.kl, kind="stable")]
+
+    @property
+    def used(self) -> Bool[np.ndarray, " z"]:
+        """Which latents say something about an image."""
+        return self.kl >= UNUSED
+
+
+@dataclass(frozen=True)
+class Latents(LatentKl):
     """The latents of one model over a sample of images.
 
     Args:
@@ -38,7 +59,6 @@ class Latents:
             not measured.
     """
 
-    kl: Float[np.ndarray, " z"]
     mean: Float[np.ndarray, " z"]
     sd: Float[np.ndarray, " z"]
     explained: Float[np.ndarray, "z f"]
@@ -51,16 +71,6 @@ class Latents:
         Codes of an encoder that nobody trained vary with what the data varies in, too.
         """
         return self.contrast < LEAST_CONTRAST
-
-    @property
-    def order(self) -> list[int]:
-        """Latents from the one that says most to the one that says least."""
-        return [int(z) for z in np.argsort(-self.kl, kind="stable")]
-
-    @property
-    def used(self) -> Bool[np.ndarray, " z"]:
-        """Which latents say something about an image."""
-        return self.kl >= UNUSED
 
 
 def latent_label(

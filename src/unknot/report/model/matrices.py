@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from matplotlib.axes import Axes
 from matplotlib.colors import Colormap
 from matplotlib.figure import Figure
@@ -20,7 +20,13 @@ from unknot.core.text import compact, number, shorten
 from unknot.metrics.parts.columns import correlation
 from unknot.metrics.parts.score import Score
 from unknot.report.model.heat_map import LONGEST, are_slanted, name_sides
-from unknot.report.model.latents import UNUSED, check_member, few_values, latent_label, sample_rows
+from unknot.report.model.latents import (
+    LatentKl,
+    check_member,
+    few_values,
+    latent_label,
+    sample_rows,
+)
 from unknot.report.model.traversals import title
 from unknot.report.style import (
     INK,
@@ -43,27 +49,16 @@ MOST = 40
 
 
 @dataclass(frozen=True, eq=False)
-class Matrix:
+class Matrix(LatentKl):
     """A number for each latent and factor, and what to know of each latent."""
 
     kind: str
     table: Float[np.ndarray, "z f"]
-    kl: Float[np.ndarray, " z"]
     sigma: Float[np.ndarray, " z"]
     """Mean standard deviation of the posterior."""
     factors: Sequence[str]
     summary: str
     """The score that is made of it, in words."""
-
-    @property
-    def order(self) -> list[int]:
-        """Latents from the one that says most to the one that says least."""
-        return [int(z) for z in np.argsort(-self.kl, kind="stable")]
-
-    @property
-    def used(self) -> Bool[np.ndarray, " z"]:
-        """Which latents say something about an image."""
-        return self.kl >= UNUSED
 
 
 @dataclass(frozen=True)
@@ -196,9 +191,10 @@ def _matrix(sample: _Sample, name: str) -> Matrix:
     if kind.metric:
         score = _score(kind, sample)
         table = torch.as_tensor(score.parts[kind.part])
-        summary = f"{kind.metric} {number(float(score))} on {len(sample.codes):,} rows"
+        told = f"{kind.metric} {number(float(score))} on {len(sample.codes):,} rows"
+        summary = ". ".join((told, *score.remarks))
     kl, sigma = (sample.usage.parts[part] for part in ("per_code", "sigma"))
-    return Matrix(name, table.double().numpy(), kl, sigma, tuple(sample.names), summary)
+    return Matrix(kl, name, table.double().numpy(), sigma, tuple(sample.names), summary)
 
 
 def _score(kind: _Kind, sample: _Sample) -> Score:
@@ -244,8 +240,7 @@ def matrix_figure(matrix: Matrix, *, heading: str) -> Figure:
     name_sides(axes, names, latents, [bool(matrix.used[z]) for z in order])
     set_title(figure, "\n".join(head))
     some = "" if matrix.table.shape == table.shape else f"The first {rows} × {columns}."
-    note = textwrap.fill(kind.note, int(1.7 * LETTERS * width), break_on_hyphens=False)
-    footnote(figure, (note, ". ".join(filter(None, (matrix.summary, some)))))
+    footnote(figure, (kind.note, ". ".join(filter(None, (matrix.summary, some)))))
     return figure
 
 
@@ -260,7 +255,10 @@ def _cell(value: float) -> str:
 
 
 def _mark(axes: Axes, table: Float[np.ndarray, "z f"], axis: int) -> None:
-    """Frame the largest number of each column (axis 0) or row (1), and dash the second."""
+    """Frame the largest number of each column (axis 0) or row (1), and dash the second.
+
+    Zeros have no frame: none of them is the largest.
+    """
     lines = np.moveaxis(np.nan_to_num(table), axis, 0)
     gap = 0.05 + 0.08 * axis
     for rank, style in enumerate(("-", "--")):
@@ -269,6 +267,8 @@ def _mark(axes: Axes, table: Float[np.ndarray, "z f"], axis: int) -> None:
         places = np.argsort(-lines, axis=0, kind="stable")[rank]
         for other, place in enumerate(places):
             i, j = (place, other) if axis == 0 else (other, place)
+            if not lines[place, other]:
+                continue
             axes.add_patch(
                 Rectangle(
                     (j - 0.5 + gap, i - 0.5 + gap), 1 - 2 * gap, 1 - 2 * gap, fill=False,
