@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
@@ -57,7 +58,8 @@ def _texts(figure: Figure) -> Iterator[Text]:
 def _is_drawn(text: Text, figure: Figure) -> bool:
     if not text.get_visible() or not (text.get_alpha() is None or text.get_alpha() > 0):
         return False
-    for axes in figure.axes:
+    # Scales of colours are panels inside of a panel, which are not among ``figure.axes``.
+    for axes in figure.findobj(Axes):
         if text in (axes.xaxis.get_offset_text(), axes.yaxis.get_offset_text()):
             return bool(axes.axison)
         for axis, (low, high) in (

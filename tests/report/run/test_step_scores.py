@@ -5,7 +5,7 @@ import math
 import pytest
 from report.text_boxes import text_faults
 
-from unknot.report.run.page import page, write_pictures
+from unknot.report.run.page import page, stored_scores, write_pictures
 from unknot.report.run.step_scores import MOST, step_scores, step_scores_figure
 from unknot.runs import records
 from unknot.runs.records import Record
@@ -46,6 +46,26 @@ def test_curves_have_the_scores_of_each_step_and_of_the_end(scored):
     active = curves["kl_per_dimension.active"]["kl_per_dimension.active"]
     assert active[:, 0].tolist() == [1, 3]
     assert all(map(math.isnan, active[:, 1])), "the second seed has none"
+
+
+def test_the_error_of_reconstructions_is_a_score_as_well(scored):
+    last = [
+        record(scored, 0, {"recon": x}, step, metric="recon")
+        for step, x in ((100, 9.0), (200, 7.0))
+    ]
+    records.append(scored.path, last)
+    rings = step_scores_figure({"recon": step_scores(scored)["recon"]}).axes[0].lines[-1]
+    assert list(rings.get_xdata()) == [200], "lower is better"
+
+
+def test_the_page_reads_scores_of_other_protocols_and_their_parts_to_people(make_run, tmp_path):
+    run = make_run(path=tmp_path)
+    values = {"cbd": 0.5, "cbd.row": 0.25, "cbd.unheard": 0.1}
+    records.append(tmp_path, [record(run, 0, values, metric="cbd", protocol="paper")])
+    html = page(run, scores=stored_scores(run))
+    assert "1: one latent per factor, proportional to it." in html
+    assert "<summary>row 0.25 · unheard 0.1</summary>" in html
+    assert "<dl><dt>row</dt><dd>1: each latent is proportional to one factor only." in html
 
 
 def test_a_ring_marks_the_best_step_of_scores_with_a_direction(scored):

@@ -212,15 +212,17 @@ def _owner(name: str) -> str:
 
 def grouped_scores(scores: Mapping[str, Sequence[float]]) -> list[dict[str, Any]]:
     """Scores over the members, each with its parts."""
-    summaries = {name: _summary(name, values, reading(name)) for name, values in scores.items()}
+    summaries = {
+        name: _summary(name, values, reading(name.partition(" (")[0]))
+        for name, values in scores.items()
+    }
     return [
         {
             **summary,
             "parts": [
-                f"{part.partition(' (')[0].partition('.')[2]} {inner['value']}"
+                {**inner, "name": part.partition(" (")[0].partition(".")[2]}
                 for part, inner in _parts_of(name, summaries)
             ],
-            "hints": [inner["reading"] for _, inner in _parts_of(name, summaries)],
         }
         for name, summary in summaries.items()
         if not _is_part(name, summaries)

@@ -13,6 +13,7 @@ from unknot.report.model.figures import PANEL, draw_curve
 from unknot.report.style import ACCENT, INK, new_figure, styled
 from unknot.runs import records
 from unknot.runs.curves import Curves
+from unknot.runs.metric_names import is_metric
 from unknot.runs.records import Record
 from unknot.runs.run import Run
 
@@ -77,7 +78,7 @@ def step_scores_figure(curves: Mapping[str, Curves], *, across: int = 3) -> Figu
 def _sign(name: str) -> int:
     """1 if more is better, -1 if less is, 0 if neither."""
     metric = name.partition(" (")[0]
-    if facts(metric.partition(".")[0]).better == "neither":
+    if is_metric(metric) and facts(metric.partition(".")[0]).better == "neither":
         return 0
     return -1 if lower_is_better(metric) else 1
 
