@@ -62,14 +62,16 @@ def _is_drawn(text: Text, figure: Figure) -> bool:
     for axes in figure.findobj(Axes):
         if text in (axes.xaxis.get_offset_text(), axes.yaxis.get_offset_text()):
             return bool(axes.axison)
-        for axis, (low, high) in (
-            (axes.xaxis, sorted(axes.get_xlim())),
-            (axes.yaxis, sorted(axes.get_ylim())),
-        ):
-            for tick in (*axis.get_major_ticks(), *axis.get_minor_ticks()):
+        for axis, ends in ((axes.xaxis, axes.get_xlim()), (axes.yaxis, axes.get_ylim())):
+            used = (*axis.get_major_ticks(), *axis.get_minor_ticks())
+            for tick in (*axis.majorTicks, *axis.minorTicks):  # matplotlib keeps unused ones
                 if text in (tick.label1, tick.label2):
-                    rounding = 1e-9 * (high - low)
-                    inside = low - rounding <= tick.get_loc() <= high + rounding
+                    if tick not in used:
+                        return False
+                    # On a logarithmic axis in powers.
+                    place, *around = axis.get_transform().transform([tick.get_loc(), *ends])
+                    rounding = 1e-9 * abs(around[1] - around[0])
+                    inside = min(around) - rounding <= place <= max(around) + rounding
                     return axes.axison and axis.get_visible() and tick.get_visible() and inside
         if text.axes is axes and not axes.axison and text.get_clip_on():
             return False

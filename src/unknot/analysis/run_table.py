@@ -5,6 +5,7 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
+from jaxtyping import Float
 
 from unknot.analysis.configurations import (
     Columns,
@@ -146,6 +147,11 @@ class RunTable:
         values = numbers(self.table, score)
         values = values[~np.isnan(values)]
         return len(values) > 1 and float(np.ptp(values)) > 0
+
+    @typed()
+    def values(self, score: str) -> Float[np.ndarray, " n"]:
+        """The numbers of a score, of the runs that finished without divergence."""
+        return sample(self.table, score).values
 
     def runs_with(self, *scores: str) -> int:
         """How many runs have numbers of all these, whatever became of them."""

@@ -11,7 +11,9 @@ import pytest
 from report.study_pages import write
 from report.text_boxes import text_faults
 
+from unknot.analysis import Results
 from unknot.report import style
+from unknot.report.study.figures import cumulative, spread, swept_value
 
 LONG = "a_name_of_eighty_letters_that_somebody_gave_to_it_and_that_no_figure_has_room_for"
 ANOTHER = "one_more_of_eighty_letters_which_is_as_long_as_the_first_and_begins_in_another_way"
@@ -86,3 +88,18 @@ def test_a_page_of_two_thousand_runs(tmp_path):
         warnings.simplefilter("error")
         page, _ = write(table(objectives, [1, 2, 4, 8, 16, 32, 64, 128], 50), tmp_path)
     assert "2,000 runs" in page.text
+
+
+def test_scores_of_far_apart_sizes_have_a_logarithmic_axis():
+    """Between 1e-12 and 1e12 a plain axis would show all but the largest at 0."""
+    rows = [
+        {"objective": name, "objective.beta": beta, "seed": seed, "mig": 10.0 ** (8 * seed - 12),
+         "sap": 0.1 * seed + 0.1, "recon": 50.0 + beta + seed}
+        for name in ("beta_vae", "dip_vae_i") for beta in (1, 4, 16) for seed in range(4)
+    ]  # fmt: skip
+    results = Results(rows, ["mig", "sap"])
+    for draw, side in ((spread.draw, "x"), (cumulative.draw, "x"), (swept_value.draw, "y")):
+        figure = draw(results).figure
+        scales = [getattr(axes, f"get_{side}scale")() for axes in figure.axes[:2]]
+        assert scales == ["log", "linear"]
+        assert text_faults(figure) == []

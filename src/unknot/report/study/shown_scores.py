@@ -1,11 +1,13 @@
 """Which scores of a table a page shows, and what it says of the others."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 from unknot.analysis import Results
-from unknot.analysis.configurations import has_diverged, score_names
+from unknot.analysis.configurations import FINISHED, Columns, has_diverged, score_names
 from unknot.core import registry
 from unknot.core.errors import ConfigError, DataError
+from unknot.core.text import joined
 from unknot.metrics import facts, lower_is_better
 from unknot.metrics.parts.facts import LOSSES, ONE_FACTOR, score_bounds
 from unknot.report.study.foreign_table import TERMS
@@ -49,10 +51,11 @@ def choose_scores(
         known = {*numeric}
         scores = _headline(results, [name for name in candidates if name in known])
         scores = scores or [name for name in TERMS if name in present]
-    if not scores:
-        raise ConfigError(f"The table has no scores; its columns are {_some(list(table))}")
     if all(has_diverged(table)):
         raise DataError(f"All {len(table['objective'])} runs diverged: there is nothing to show.")
+    if not scores:
+        _check_finished(table)
+        raise ConfigError(f"The table has no scores; its columns are {_some(list(table))}")
     return Results(
         table,
         scores,
@@ -109,3 +112,11 @@ def wholes_of(name: str) -> list[str]:
 
 def _some(names: Sequence[str]) -> str:
     return f"{', '.join(names[:12])}{', ...' if len(names) > 12 else ''}."
+
+
+def _check_finished(table: Columns) -> None:
+    """Raise a DataError where no run of a table has finished."""
+    states = Counter(table.get("status", ()))
+    if states and not {None, *FINISHED} & {*states}:
+        counts = joined([f"{count:,} {state}" for state, count in states.items()])
+        raise DataError(f"No run of the table has finished ({counts}): there is nothing to show.")

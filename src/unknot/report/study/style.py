@@ -38,6 +38,9 @@ DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)), (0, (8, 2)
 HATCHES = ("", "////", "....", "xxxx")
 WIDE = 3.0
 """Times the smallest value from which on an axis is logarithmic."""
+FAR = 1e5
+"""The same of scores, of which a plain axis would show the largest alone; powers of ten are ticks
+enough there."""
 ROW = 0.165
 """Inches of one configuration."""
 FEW = 10
@@ -146,14 +149,16 @@ def is_leftmost(axes: Axes) -> bool:
     return place is None or place.is_first_col()
 
 
-def maybe_log(axes: Axes, which: str, values: np.ndarray) -> None:
-    """A logarithmic axis for what spans more than a few times its smallest value."""
-    low, high = float(values.min()), float(values.max())
-    if low <= 0 or high < WIDE * low:
+def maybe_log(axes: Axes, which: str, values: np.ndarray, wide: float = WIDE) -> None:
+    """A logarithmic axis for what spans more than so many times its smallest value."""
+    values = values[np.isfinite(values)]
+    low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 0.0)
+    if low <= 0 or high < wide * low:
         return
     axis = axes.xaxis if which == "x" else axes.yaxis
     (axes.set_xscale if which == "x" else axes.set_yscale)("log")
-    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 3.0, 5.0)))
+    far = high > FAR * low
+    axis.set_major_locator(LogLocator(numticks=4) if far else LogLocator(subs=(1, 2, 3, 5)))
     axis.set_minor_formatter(NullFormatter())
     number_ticks(axis)
 

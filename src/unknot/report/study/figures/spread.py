@@ -9,12 +9,14 @@ from unknot.report.study.baselines import Baseline, describe_baselines, draw_bas
 from unknot.report.study.blocks import Figure, Part
 from unknot.report.study.boxes import Row, describe_missing, mark_missing, plot_rows, score_rows
 from unknot.report.study.style import (
+    FAR,
     FEW,
     ROW,
     DataFigure,
     across,
     configuration_rows,
     looks,
+    maybe_log,
     panels,
 )
 from unknot.report.style import LONGEST_LABEL, footnote, set_panel, styled
@@ -97,6 +99,7 @@ def draw(
         for objective, together in boxes.items():
             plot_rows(axes, together, kind, looked[objective].color)
         set_panel(axes, score, grid="x", ticks=3)
+        maybe_log(axes, "x", results.values(score), FAR)
         layout.label_axis(axes, looked)
     if width is None:
         missing = describe_missing(configurations, names)

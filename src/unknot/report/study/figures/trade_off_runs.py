@@ -16,6 +16,7 @@ from unknot.report.study.boxes import run_rows
 from unknot.report.study.figures.trade_off import scores_with_cost
 from unknot.report.study.likelihoods import by_likelihood
 from unknot.report.study.style import (
+    FAR,
     MARKERS,
     DataFigure,
     Look,
@@ -82,9 +83,9 @@ def draw(
             )  # fmt: skip
             both.append(points)
         set_panel(axes, score, grid="both")
-        x = np.concatenate(both, axis=1)[0]
-        if x.size:
-            maybe_log(axes, "x", x)
+        x, y = np.concatenate(both, axis=1)
+        maybe_log(axes, "x", x)
+        maybe_log(axes, "y", y, FAR)
         axes.set_xlabel(f"{cost} ({likelihood})" if likelihood else cost)
         rows += [
             {"score": score, **row}
