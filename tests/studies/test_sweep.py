@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unknot.core.errors import ConfigError
+from unknot.runs import config
 from unknot.studies.file.formula import compute
 from unknot.studies.file.study_file import StudyFile, read_study
 from unknot.studies.file.sweep import expand
@@ -294,6 +295,16 @@ def test_flags_make_a_study_of_their_own_or_change_a_file(tmp_path):
     assert sweep.settings[0]["sampler"] == {"weights": []}
     study = read_study(None, grid=["data=dsprites,xysquares", "data.standardize=true,false"])
     assert len(study.sweep.settings) == 4
+
+
+@pytest.mark.parametrize("word", ["data=xysquares", "data.name=xysquares", "train.data=xysquares"])
+def test_a_dataset_that_is_named_takes_the_place_of_an_axis_of_datasets(tmp_path, word):
+    file = tmp_path / "two.toml"
+    file.write_text('across = {data = ["dsprites", "xyobject"], batch = [8, 16]}')
+    rows = [read_study(file, assignments=[w]).sweep.settings for w in (word, "net.latents=4")]
+    data = [[config.data(s["data"]).name for s in settings] for settings in rows]
+    assert data == [["xysquares"] * 2, ["dsprites"] * 2 + ["xyobject"] * 2]
+    assert [s["batch"] for s in rows[0]] == [8, 16]
 
 
 def test_a_file_alone_is_kept_as_it_is_but_for_a_missing_name(tmp_path):

@@ -19,7 +19,8 @@ from unknot.studies.execute.events import Failed
         ("mig,seed\n0.1,0\n", ConfigError, "'objective'"),
         ("objective,mig\n", DataError, "no rows"),
         ("objective,mig\nvae,0.1,7\n", DataError, "longer"),
-        ("objective,mig,status\nvae,0.1,diverged\n", ConfigError, "no scores"),
+        ("objective,mig,status\nvae,0.1,diverged\n", DataError, "The only run diverged"),
+        ("objective,mig,status\nvae,,failed\n", DataError, "No run .* has finished \\(1 failed"),
     ],
 )
 def test_tables_that_make_no_page(tmp_path, text, error, said):

@@ -119,7 +119,7 @@ def blurs_figure(scores: Sequence[BlurScore], pixels: Correlations, *, title: st
     kernels = [*dict.fromkeys(score.kernel for score in scores)]
     kinds = [(kernel, kind) for kernel in kernels for kind in ("linear", "rank")]
     weights = sorted({score.weight for score in scores})
-    rows = {"factor": "correlation along factors", "random": "of random pairs"}
+    rows = {"factor": "pairs along factors", "random": "random pairs"}
     figure = new_figure((1.6 + 2.1 * len(kinds), 4.6), title)
     panels = figure.subplots(len(rows), len(kinds), squeeze=False, sharex=True, sharey="row")
     for (pairs, label), line in zip(rows.items(), panels, strict=True):
@@ -149,6 +149,11 @@ def blurs_figure(scores: Sequence[BlurScore], pixels: Correlations, *, title: st
     for axes in panels[-1]:
         axes.set_xlabel("radius in pixels")
     figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside right upper")
+    notes = [
+        "Correlation of distances of images with distances of their factors: linear is Pearson's, "
+        "rank Spearman's."
+    ]
     if len(weights) > 1:
-        footnote(figure, ["Lines of several weights may coincide: wider ones lie below."])
+        notes.append("Lines of several weights may coincide: wider ones lie below.")
+    footnote(figure, notes)
     return figure

@@ -52,7 +52,9 @@ def choose_scores(
         scores = _headline(results, [name for name in candidates if name in known])
         scores = scores or [name for name in TERMS if name in present]
     if all(has_diverged(table)):
-        raise DataError(f"All {len(table['objective'])} runs diverged: there is nothing to show.")
+        count = len(table["objective"])
+        all_runs = f"All {count:,} runs" if count > 1 else "The only run"
+        raise DataError(f"{all_runs} diverged: there is nothing to show.")
     if not scores:
         _check_finished(table)
         raise ConfigError(f"The table has no scores; its columns are {_some(list(table))}")

@@ -38,7 +38,7 @@ DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)), (0, (8, 2)
 HATCHES = ("", "////", "....", "xxxx")
 WIDE = 3.0
 """Times the smallest value from which on an axis is logarithmic."""
-FAR = 1e5
+FAR_APART = 1e5
 """The same of scores, of which a plain axis would show the largest alone; powers of ten are ticks
 enough there."""
 ROW = 0.165
@@ -157,7 +157,7 @@ def maybe_log(axes: Axes, which: str, values: np.ndarray, wide: float = WIDE) ->
         return
     axis = axes.xaxis if which == "x" else axes.yaxis
     (axes.set_xscale if which == "x" else axes.set_yscale)("log")
-    far = high > FAR * low
+    far = high > FAR_APART * low
     axis.set_major_locator(LogLocator(numticks=4) if far else LogLocator(subs=(1, 2, 3, 5)))
     axis.set_minor_formatter(NullFormatter())
     number_ticks(axis)

@@ -30,6 +30,9 @@ from unknot.runs import config, words
 from unknot.studies.file import presets
 from unknot.studies.file.sweep import KEYS, Sweep, baselines, expand
 
+DATASET = re.compile(r"(train\.)?data(\.name)?\s*=")
+"""How a word begins that names the dataset of all runs."""
+
 
 @dataclass(frozen=True)
 class StudyFile:
@@ -119,11 +122,17 @@ def read_study(
 
 
 def _with_words(table: Mapping[str, Any], assignments: Sequence[str]) -> dict[str, Any]:
-    """A study's table with words such as ``steps=100``, which are settings of its runs."""
+    """A study's table with words such as ``steps=100``, which are settings of its runs.
+
+    A dataset that is named so is that of all runs: it takes the place of an axis of datasets.
+    """
     own = [word for word in assignments if re.split(r"[.=]", word.strip())[0] in KEYS]
     result = config.assign(table, own)
     if rest := [word for word in assignments if word not in own]:
         result["train"] = words.apply(result.get("train", {}), rest)
+    across = result.get("across")
+    if isinstance(across, dict) and any(DATASET.match(word.strip()) for word in assignments):
+        result["across"] = {name: axis for name, axis in across.items() if name != "data"}
     return result
 
 

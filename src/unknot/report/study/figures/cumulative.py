@@ -12,7 +12,7 @@ from unknot.analysis import Results
 from unknot.report.study.baselines import Baseline, describe_baselines, draw_baselines
 from unknot.report.study.blocks import Figure, Part
 from unknot.report.study.boxes import missing_runs
-from unknot.report.study.style import FAR, DataFigure, legend, looks, maybe_log, panels
+from unknot.report.study.style import FAR_APART, DataFigure, legend, looks, maybe_log, panels
 from unknot.report.style import set_panel, styled
 
 
@@ -69,7 +69,7 @@ def draw(
             ]  # fmt: skip
         draw_baselines(axes, baselines, score, "x")
         set_panel(axes, score, grid="both")
-        maybe_log(axes, "x", results.values(score), FAR)
+        maybe_log(axes, "x", results.values(score), FAR_APART)
         axes.set_ylim(0, 1.02)
         axes.set_yticks([0, 0.25, 0.5, 0.75, 1])
         axes.yaxis.set_major_formatter(PercentFormatter(1.0))

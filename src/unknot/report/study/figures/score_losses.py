@@ -17,6 +17,7 @@ from unknot.report.study.style import DataFigure, is_leftmost, panels
 from unknot.report.style import (
     INK,
     LETTERS,
+    LONGEST_LABEL,
     MUTED,
     PAPER,
     SIGNS,
@@ -31,6 +32,8 @@ FEWEST = 4
 """Runs of which a correlation is drawn."""
 CELL = 0.46, 0.3
 """Inches of a cell."""
+ROOM = 18
+"""Letters of a score's name beyond which a figure is wider."""
 MOST_ACROSS = 4
 """Maps side by side."""
 MOST_OBJECTIVES = 6
@@ -90,7 +93,9 @@ def draw(
             name: part for name, part in by_objective.items() if _is_shown(part, rows, columns)
         }
     of_likelihood = f" ({likelihood})" if likelihood else ""
-    size = CELL[0] * len(columns) + 0.75, CELL[1] * len(rows) + 0.85
+    labels = [shorten(name, LONGEST_LABEL) for name in rows]
+    beyond = max(0, max(map(len, labels)) - ROOM) / LETTERS / min(len(parts), MOST_ACROSS)
+    size = CELL[0] * len(columns) + 0.75 + beyond, CELL[1] * len(rows) + 0.85
     figure, all_axes = panels(
         len(parts), most=MOST_ACROSS, size=size, head=0.7,
         title=f"Scores and losses{of_likelihood}, rank correlation × 100",
@@ -104,7 +109,7 @@ def draw(
         _draw_map(axes, values, pairs.spearman_p[block])
         axes.set_title(textwrap.fill(shorten(name, 2 * across), across))
         axes.set_xticks(range(len(columns)), columns, rotation=40, ha="right")
-        axes.set_yticks(range(len(rows)), rows if is_leftmost(axes) else [""] * len(rows))
+        axes.set_yticks(range(len(rows)), labels if is_leftmost(axes) else [""] * len(rows))
         axes.tick_params(length=0, labelcolor=INK)
         lines += [
             {"runs": name, "score": rows[i], "loss": columns[j], "spearman": float(value),

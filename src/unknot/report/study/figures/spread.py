@@ -9,7 +9,7 @@ from unknot.report.study.baselines import Baseline, describe_baselines, draw_bas
 from unknot.report.study.blocks import Figure, Part
 from unknot.report.study.boxes import Row, describe_missing, mark_missing, plot_rows, score_rows
 from unknot.report.study.style import (
-    FAR,
+    FAR_APART,
     FEW,
     ROW,
     DataFigure,
@@ -99,7 +99,7 @@ def draw(
         for objective, together in boxes.items():
             plot_rows(axes, together, kind, looked[objective].color)
         set_panel(axes, score, grid="x", ticks=3)
-        maybe_log(axes, "x", results.values(score), FAR)
+        maybe_log(axes, "x", results.values(score), FAR_APART)
         layout.label_axis(axes, looked)
     if width is None:
         missing = describe_missing(configurations, names)

@@ -19,7 +19,7 @@ from unknot.report.study.baselines import Baseline, describe_baselines, draw_bas
 from unknot.report.study.blocks import Figure, Part
 from unknot.report.study.style import (
     DASHES,
-    FAR,
+    FAR_APART,
     DataFigure,
     Look,
     MeansLine,
@@ -188,7 +188,7 @@ def draw(
         draw_baselines(axes, baselines, score, "y")
         set_panel(axes, score)
         _label_axis(axes, selected, room)
-        maybe_log(axes, "y", results.values(score), FAR)
+        maybe_log(axes, "y", results.values(score), FAR_APART)
     notes = () if width else (describe_baselines(baselines, names),)
     entries = dict(zip(labels, looked, strict=True))
     legend(figure, entries, across=1 if width else 2, notes=notes)

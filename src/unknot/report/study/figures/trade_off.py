@@ -16,7 +16,7 @@ from unknot.report.study.blocks import Figure, Part
 from unknot.report.study.foreign_table import TERMS
 from unknot.report.study.likelihoods import by_likelihood
 from unknot.report.study.style import (
-    FAR,
+    FAR_APART,
     DataFigure,
     Mark,
     label_points,
@@ -112,7 +112,7 @@ def draw(
     draw_baselines(axes, baselines, cost, "x")
     set_panel(axes, "", grid="both", ticks=5)
     maybe_log(axes, "x", x)
-    maybe_log(axes, "y", y, FAR)
+    maybe_log(axes, "y", y, FAR_APART)
     of_likelihood = f" ({likelihood})" if likelihood else ""
     axes.set_xlabel(f"{cost}{of_likelihood}, lower is better")
     axes.set_ylabel(score, labelpad=8)

@@ -16,7 +16,7 @@ from unknot.report.study.boxes import run_rows
 from unknot.report.study.figures.trade_off import scores_with_cost
 from unknot.report.study.likelihoods import by_likelihood
 from unknot.report.study.style import (
-    FAR,
+    FAR_APART,
     MARKERS,
     DataFigure,
     Look,
@@ -85,7 +85,7 @@ def draw(
         set_panel(axes, score, grid="both")
         x, y = np.concatenate(both, axis=1)
         maybe_log(axes, "x", x)
-        maybe_log(axes, "y", y, FAR)
+        maybe_log(axes, "y", y, FAR_APART)
         axes.set_xlabel(f"{cost} ({likelihood})" if likelihood else cost)
         rows += [
             {"score": score, **row}
