@@ -2,16 +2,19 @@
 
 import shutil
 import sqlite3
+import zipfile
 from contextlib import closing
 
 import pytest
 import torch
 from studies.bars import run_inline, study_text
 
+import unknot
 from unknot.core.errors import ConfigError, DamageError, StoreError, UnknotError
 from unknot.engine.checkpoint import read_weights
 from unknot.runs.training import Stopped
 from unknot.studies import merge as merging
+from unknot.studies.archive.writing import write_archive
 from unknot.studies.merge import merge
 from unknot.studies.opening import seal
 from unknot.studies.repair import find_faults
@@ -155,3 +158,25 @@ def test_a_trained_population_without_one_of_its_files_is_not_merged(halves, tmp
     with pytest.raises(DamageError, match=r"populations/\w+"):
         merge([tmp_path / "study", halves[1]], tmp_path / "merged")
     assert not (tmp_path / "merged").exists()
+
+
+def test_archives_without_weights_resume_merge_and_are_archived_again(
+    halves, undisturbed, tmp_path
+):
+    """A machine that is there for minutes gives back curves and scores alone."""
+    parts = []
+    for half in halves:
+        write_archive(half, tmp_path / f"{half.name}.zip", weights="none")
+        parts.append(tmp_path / half.name)
+        with zipfile.ZipFile(tmp_path / f"{half.name}.zip") as file:
+            file.extractall(parts[-1])
+    tasks = []
+    run_inline(parts[0], watch=tasks.append)
+    assert not tasks, "finished models are not trained again"
+    merge(parts, tmp_path / "merged")
+    write_archive(tmp_path / "merged", tmp_path / "merged.zip", weights="none")
+    whole = {row["id"]: row["mig"] for row in Study.open(undisturbed).table()}
+    merged = unknot.load(tmp_path / "merged.zip").table()
+    assert dict(zip(merged["id"], merged["mig"], strict=True)) == whole
+    with pytest.raises(StoreError, match="--weights none"):
+        write_archive(tmp_path / "merged", tmp_path / "again.zip")

@@ -110,9 +110,23 @@ class RunFolder:
     @property
     def is_trained(self) -> bool:
         """Whether the run was trained to its end and all of it is there."""
+        return self.weights_file.exists() and self.has_results
+
+    @property
+    def has_results(self) -> bool:
+        """Whether the run was trained to its end and all of it is there that was kept.
+
+        An archive may have left the weights out; curves and scores are there then.
+        """
         record = self.record()
         ended = record.get("status") in ("done", "diverged")
-        return ended and self.weights_file.exists() and not status.lacks(self.path, record)
+        kept = self.weights_file.exists() or self.is_without_weights
+        return ended and kept and not status.lacks(self.path, record)
+
+    @property
+    def is_without_weights(self) -> bool:
+        """Whether it comes from an archive that left the weights out."""
+        return bool(self.record().get("archived", {}).get("weights") == "none")
 
     def damage(self) -> dict[str, str]:
         """What is wrong with the files of a finished run, by name; all of them are read."""

@@ -269,7 +269,7 @@ def _copy(store: Store, members: list[StudyRun], left: list[StudyRun], out: Path
             f"{source / name} {what}. Repair it with `unknot check {store.folder} --repair`, then "
             "merge again."
         )
-    if members[0].population_status == DONE and not folder.is_trained:
+    if members[0].population_status == DONE and not folder.has_results:
         raise DamageError(
             f"{source} is called trained by its study and lacks a file, such as {status.FILE}; see "
             f"`unknot check {store.folder}`."
@@ -281,6 +281,11 @@ def _copy(store: Store, members: list[StudyRun], left: list[StudyRun], out: Path
             f"{store.folder}`."
         )
     if len(left) < len(members):
+        if folder.is_without_weights:
+            raise StoreError(
+                f"{source} shares runs with another study and comes from an archive without "
+                "weights, so that it cannot be divided; merge archives with weights."
+            )
         out.mkdir(parents=True)
         write_members(folder, [run.member for run in left], out)
     else:

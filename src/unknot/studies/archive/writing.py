@@ -202,7 +202,7 @@ def _add_study(
     writer.add(SEAL, bytes_sum(database).encode())
     models = 0
     for i, folder in enumerate(places):
-        _check_trained(folder, f"`unknot study run {source}` trains what is left")
+        _check_trained(folder, f"`unknot study run {source}` trains what is left", writer.weights)
         models += writer.add_folder(folder, f"populations/{folder.path.name}/")
         on_population(i + 1, len(places))
     ended = runs.get("done", 0) + runs.get("diverged", 0)
@@ -232,16 +232,18 @@ def _strip_database(writer: _Writer, store: Store, source: Path) -> str:
 
 def _add_run(writer: _Writer, source: Path) -> dict[str, Any]:
     folder = RunFolder(source)
-    _check_trained(folder, f"`unknot resume {source}` trains it to its end")
+    _check_trained(folder, f"`unknot resume {source}` trains it to its end", writer.weights)
     models = writer.add_folder(folder, "")
     return {"kind": "run", "name": source.absolute().name, "models": models, "waiting": 0}
 
 
-def _check_trained(folder: RunFolder, remedy: str) -> None:
-    archived = folder.record().get("archived", {}).get("weights")
-    if archived == "none":
-        raise StoreError(f"{folder.path} comes from an archive without weights; archive the study.")
-    if not folder.is_trained:
+def _check_trained(folder: RunFolder, remedy: str, weights: str) -> None:
+    if folder.is_without_weights and weights != "none":
+        raise StoreError(
+            f"{folder.path} comes from an archive without weights; archive it with --weights none, "
+            "or archive the study that has them."
+        )
+    if not folder.has_results:
         raise StoreError(f"{folder.path} is not finished, or lacks a file: {remedy}.")
 
 
