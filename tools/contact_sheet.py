@@ -51,7 +51,7 @@ TRAINED = {
     "log_every=20 lr=1e-3 --set data.path={cars}",
     "run-chairs": "train data=chairs3d objective=dip_vae_i net=conv64 steps=600 batch=32 "
     "log_every=20 lr=1e-3 --set data.path={chairs}",
-    "run-faces": "train data=celeba objective=dip_vae_i preset=kumar_celeba net=conv64 latents=32 "
+    "run-faces": "train data=celeba objective=dip_vae_i preset=kumar_celeba net=conv64 latents=12 "
     "steps=1000 batch=32 log_every=20 lr=1e-3 --set data.path={faces}",
     # Studies of the documents, short.
     "study-mushom": f"study run mushom2020 {QUICK} --seeds 0..2 --data {{sprites}} "
@@ -192,6 +192,14 @@ def run(name: str, command: str, out: Path, data: dict[str, str]) -> str:
     return ""
 
 
+def small(file: Path) -> Image.Image:
+    """A picture of the size of a sheet; of a plot still one with a palette, as `seen` wants it."""
+    picture = Image.open(file)
+    thumb = picture.convert("RGB")
+    thumb.thumbnail(THUMB)
+    return thumb.quantize(256) if picture.mode == "P" else thumb
+
+
 def sheets(pictures: Iterable[Path], out: Path, view: str) -> list[Path]:
     """All pictures in a view, small, with their names, on as many sheets as it takes."""
     files = sorted(pictures)
@@ -205,9 +213,7 @@ def sheets(pictures: Iterable[Path], out: Path, view: str) -> list[Path]:
         draw = ImageDraw.Draw(page)
         for i, file in enumerate(chosen):
             left, top = (i % ACROSS) * width, (i // ACROSS) * height
-            small = seen(Image.open(file), view)
-            small.thumbnail(THUMB)
-            page.paste(small, (left, top))
+            page.paste(seen(small(file), view), (left, top))
             draw.text((left, top + THUMB[1]), str(file.relative_to(out))[-62:], fill=ink)
         pages.append(out / f"sheet-{view}-{start // (ACROSS * DOWN) + 1}.png")
         page.save(pages[-1])
