@@ -158,10 +158,10 @@ def _sentence(results: Results, verdict: Verdict, extreme: str, noun: str, other
     if n >= FEW:
         return _of_interval(results, verdict, f"{extreme} mean {noun}", others)
     most = f"{extreme} {noun}"
-    return _of_range(results, verdict, most, others) if n > 1 else _of_one_seed(verdict, most)
+    return _of_range(results, verdict, most, others) if n > 1 else _one_seed_text(verdict, most)
 
 
-def _of_one_seed(verdict: Verdict, most: str) -> str:
+def _one_seed_text(verdict: Verdict, most: str) -> str:
     return (
         f"{verdict.best.label} has the {most}, {decimals(_mean(verdict.best, verdict.score))}, "
         "with one seed: another seed may give another order."

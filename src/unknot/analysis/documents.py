@@ -271,12 +271,13 @@ def _agrees(value: Printed, configuration: Any) -> bool:
     return (configuration.data in (value.data, "")) and (
         configuration.objective == value.objective
         and all(
-            setting_text(settings.get(name)) == setting_text(_as(settings.get(name), printed))
+            setting_text(settings.get(name))
+            == setting_text(_as_our_kind(settings.get(name), printed))
             for name, printed in value.settings.items()
         )
     )
 
 
-def _as(ours: Any, printed: Any) -> Any:
+def _as_our_kind(ours: Any, printed: Any) -> Any:
     """A printed number as the kind of number that ours is, so that 1 and 1.0 agree."""
     return float(printed) if isinstance(ours, float) and isinstance(printed, int) else printed

@@ -79,7 +79,7 @@ def _along(group: list[Configuration], axis: str, varying: Keys) -> list[Line]:
     """The lines there are with this axis."""
     x = varying[axis]
     others = {n: values for n, values in varying.items() if not _one_to_one(values, x)}
-    apart = _telling(others)
+    apart = _without_decided(others)
     groups: dict[tuple[Any, ...], list[int]] = {}
     for i in sorted(range(len(group)), key=lambda i: float(x[i])):
         groups.setdefault(tuple(values[i] for values in apart.values()), []).append(i)
@@ -97,7 +97,7 @@ def _along(group: list[Configuration], axis: str, varying: Keys) -> list[Line]:
     ]
 
 
-def _telling(varying: Keys) -> Keys:
+def _without_decided(varying: Keys) -> Keys:
     """Without the settings that those before them decide: a line needs no name for these."""
     telling: Keys = {}
     for name, values in varying.items():

@@ -184,7 +184,7 @@ def replicate(
         if total
     ]
     pooled = _pool(scores, ours, theirs, row_variances)
-    shifted = {shift: _within_after(ours, theirs, shift) for shift in (0.25, 0.5, 1.0)}
+    shifted = {shift: _share_within_after_shift(ours, theirs, shift) for shift in (0.25, 0.5, 1.0)}
     return Replication(tuple(counts), pooled, shifted)
 
 
@@ -344,7 +344,7 @@ def _pool(
     return tuple(pooled)
 
 
-def _within_after(ours: Runs, theirs: Runs, shift: float) -> float:
+def _share_within_after_shift(ours: Runs, theirs: Runs, shift: float) -> float:
     """Share of values within three standard errors after a shift of all means, up or down."""
     sd = np.sqrt(theirs.variance)
     z = np.stack([_z(ours.moved(sign * shift * sd), theirs) for sign in (1, -1)])

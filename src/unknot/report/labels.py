@@ -52,7 +52,7 @@ def place_labels(
     boxes: list[Box] = [(x - POINT, y - POINT, x + POINT, y + POINT) for x, y in spots.tolist()]
     boxes += [_extent(text, scale) for text in texts]
     for path in paths:
-        boxes += _along(_on_paper(axes, path, scale))
+        boxes += _line_boxes(_on_paper(axes, path, scale))
     occupied = np.array(boxes)
     homeless = []
     for i, (label, color) in enumerate(zip(labels, colors, strict=True)):
@@ -61,7 +61,7 @@ def place_labels(
         for distance, dx, dy in ((d, *way) for d in DISTANCES for way in DIRECTIONS):
             box = _box(label, x + distance * dx, y + distance * dy, dx, dy)
             within = left < box[0] and box[2] < right and bottom < box[1] and box[3] < top
-            if within and not _meets(box, others):
+            if within and not _overlaps(box, others):
                 break
         else:
             homeless.append(i)
@@ -91,7 +91,7 @@ def _extent(text: Text, scale: float) -> Box:
     return left, bottom, right, top
 
 
-def _along(spots: Float[np.ndarray, "n 2"]) -> list[Box]:
+def _line_boxes(spots: Float[np.ndarray, "n 2"]) -> list[Box]:
     """Small boxes along the line that joins points."""
     along = []
     for start, end in pairwise(spots):
@@ -110,7 +110,7 @@ def _box(label: str, x: float, y: float, dx: int, dy: int) -> Box:
     return left, low, left + wide, low + high
 
 
-def _meets(box: Box, others: Float[np.ndarray, "n 4"]) -> bool:
+def _overlaps(box: Box, others: Float[np.ndarray, "n 4"]) -> bool:
     left, low, right, high = others.T
     meet = (box[0] < right) & (left < box[2]) & (box[1] < high) & (low < box[3])
     return bool(meet.any())

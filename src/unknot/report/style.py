@@ -243,7 +243,8 @@ def fit_titles(figure: Figure) -> None:
     titles = [title for axes in figure.axes for title in _titles(axes) if title.get_text()]
     boxes = [title.get_window_extent(renderer) for title in titles]
     for title, box in zip(titles, boxes, strict=True):
-        ahead = [b.x0 for b in boxes if b.x0 > box.x0 and b.y0 < box.y1 and b.y1 > box.y0]
+        gap = 0.4 * box.height
+        ahead = [b.x0 - gap for b in boxes if b.x0 > box.x0 and b.y0 < box.y1 and b.y1 > box.y0]
         room = min([*ahead, figure.bbox.x1]) - box.x0
         if box.width > room:
             lines = title.get_text().split("\n")

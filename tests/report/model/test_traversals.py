@@ -17,10 +17,10 @@ from unknot.report.model.traversals import (
     LOOP,
     STILL,
     gif,
+    loop_frames,
     main_factor,
     middle_row,
     sweep,
-    there_and_back,
     traversal_gif,
     traversal_picture,
 )
@@ -134,7 +134,7 @@ def test_the_gif_loops_without_an_end_and_comes_back_the_way_it_went(make_run):
 
 
 def test_the_loop_moves_evenly_to_both_ends():
-    positions = there_and_back(LOOP)
+    positions = loop_frames(LOOP)
     assert len(positions) == FRAMES
     assert positions.min() == pytest.approx(-2)
     assert positions.max() == pytest.approx(2)

@@ -178,4 +178,4 @@ def _table(images: UInt8[np.ndarray, "r k h w 3"]) -> UInt8[np.ndarray, "height 
 def _loop(images: UInt8[np.ndarray, "t h w 3"]) -> str:
     scale = enlargement(images)
     large = images.repeat(scale, axis=1).repeat(scale, axis=2)
-    return data_uri(traversals.gif(traversals.there_and_back(large), ms=traversals.FRAME_MS), "gif")
+    return data_uri(traversals.gif(traversals.loop_frames(large), ms=traversals.FRAME_MS), "gif")

@@ -75,7 +75,7 @@ def traverse_latents(
         if isinstance(span, Mapping):
             lines = (*lines, " to ".join(map(number, spans[z])))
         rows.append(Row(lines, pixels(run.dataset, images[0]), faded=not latents.used[z]))
-    note = f"Each row decodes one image's code while one latent moves {_over(span)}."
+    note = f"Each row decodes one image's code while one latent moves {_range_text(span)}."
     columns = [] if isinstance(span, Mapping) else _column_names(span, steps)
     return sheet(rows, title=f"Latent traversals: {title(run, member)}", columns=columns, note=note)
 
@@ -125,7 +125,7 @@ def traverse_images(
         rows,
         title=f"Traversals of {what}: {title(run, member)}",
         columns=["image", *_column_names(limits, steps)],
-        note=f"Each row decodes the code of its image while z{z} moves {_over(limits)}.",
+        note=f"Each row decodes the code of its image while z{z} moves {_range_text(limits)}.",
     )
 
 
@@ -228,7 +228,7 @@ def _column_names(span: Any, steps: int) -> list[str]:
     return column_names(np.linspace(-REACH, REACH, steps).round(2) + 0.0)
 
 
-def _over(span: Any) -> str:
+def _range_text(span: Any) -> str:
     if span is None:
         return f"from {REACH:g} standard deviations (σ) below its mean to {REACH:g} above"
     if isinstance(span, Mapping):

@@ -111,7 +111,7 @@ def measure_latents(run: Run, *, sample: int = SAMPLE) -> list[Latents]:
         sample: Number of images.
     """
     if not run.has_data:
-        return [_of_prior(run)] * len(run.spec.seed_list)
+        return [_prior_latents(run)] * len(run.spec.seed_list)
     rows = sample_rows(run, sample)
     q = encode(run.training.population, run.dataset, rows)
     exact = Posterior(q.mean.double(), q.logvar.double())
@@ -130,7 +130,7 @@ def measure_latents(run: Run, *, sample: int = SAMPLE) -> list[Latents]:
     ]
 
 
-def _of_prior(run: Run) -> Latents:
+def _prior_latents(run: Run) -> Latents:
     """Latents as the prior has them, where there are no images to measure."""
     z = run.spec.net.settings.latents
     unknown = np.full((z, len(run.dataset.space)), np.nan)

@@ -96,7 +96,7 @@ def decode(run: Run, z: Float[Tensor, "p n z"]) -> Float[Tensor, "p n c h w"]:
     return images.unsqueeze(0) if run.spec.lone else images
 
 
-def there_and_back(frames: Shaped[np.ndarray, "t ..."]) -> Shaped[np.ndarray, "loop ..."]:
+def loop_frames(frames: Shaped[np.ndarray, "t ..."]) -> Shaped[np.ndarray, "loop ..."]:
     """A loop that shows no frame twice in a row."""
     return np.concatenate([frames, frames[-2:0:-1]])
 
@@ -164,7 +164,7 @@ def traversal_gif(run: Run, latents: Sequence[Latents], member: int = 0) -> byte
         scale = max(1, full // shrink)
         heading = f"Latent traversals: {title(run, member)}"
         frames = panels(images[:, ::skip], labels, inks, heading=heading, scale=scale)
-        data = gif(there_and_back(frames), ms=FRAME_MS * skip)
+        data = gif(loop_frames(frames), ms=FRAME_MS * skip)
         if len(data) < GIF_LIMIT:
             break
     return data

@@ -51,7 +51,7 @@ def winners(results: Results) -> list[Grid]:
         "best mean": lambda winner: (
             _configuration(winner.best) if winner.tied == 1 else text_cell(winner.label)
         ),
-        "separated from all others": lambda winner: _told_apart(results, winner.score),
+        "separated from all others": lambda winner: _verdict_cell(results, winner.score),
         "mean": lambda winner: number_cell(winner.mean),
         INTERVAL: lambda winner: interval_cell(winner.low, winner.high),
         AGAIN: lambda winner: share_cell(winner.share),
@@ -76,7 +76,7 @@ def _configuration(configuration: Configuration) -> Cell:
     return Cell(configuration.objective, configuration.label, swept_text(configuration))
 
 
-def _told_apart(results: Results, score: str) -> Cell:
+def _verdict_cell(results: Results, score: str) -> Cell:
     """Whether the seeds tell the best configuration from all others, and else from how many not."""
     result = verdict(results, score)
     if result is None:

@@ -96,7 +96,7 @@ def show_models(
 
     models = []
     for data, part in parts.items():
-        by_label = _choosers(part)
+        by_label = _criteria_by_choice(part)
         names = list[str]()
         for typical in typical_runs(part.results.configurations, score, list(by_label)):
             label = typical.configuration.label
@@ -116,7 +116,7 @@ def _only_role(seeds: str, *, sound: bool) -> str:
     return "the only seed" if sound or seeds == counted(1, "seed") else f"one of {seeds}"
 
 
-def _choosers(part: Part) -> dict[str, list[str]]:
+def _criteria_by_choice(part: Part) -> dict[str, list[str]]:
     """Criteria by the configuration that they would choose; none of data with labels."""
     labels: dict[str, list[str]] = {}
     for name, choice in choices(part.results, part.unlabelled).items() if part.unlabelled else ():

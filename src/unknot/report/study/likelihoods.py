@@ -5,6 +5,7 @@ from typing import Any
 
 from unknot.analysis import Results
 from unknot.analysis.configurations import Configuration
+from unknot.core.files import file_stem
 
 NATS = ("bernoulli", "poisson", "negative_binomial")
 """Likelihoods whose loss is minus the logarithm of a probability, with nothing left out."""
@@ -29,6 +30,16 @@ def by_likelihood(results: Results) -> dict[str, Results]:
     if len(distinct) == 1:
         return {distinct[0]: results}
     return {name: results.where([other == name for other in names]) for name in distinct}
+
+
+def likelihood_parts(results: Results) -> list[tuple[str, str, Results]]:
+    """Each likelihood with the end of its figures' names, where there are several, and results."""
+    parts = by_likelihood(results)
+    several = len(parts) > 1
+    return [
+        (name, f"-{file_stem(name or 'unknown')}" if several else "", part)
+        for name, part in parts.items()
+    ]
 
 
 def _name(objective: str, settings: Mapping[str, Any]) -> str:

@@ -45,7 +45,7 @@ def choose_scores(
         results.choose(scores)
         if wrong := [name for name in scores if name not in numeric]:
             raise ConfigError(
-                f"The column '{wrong[0]}' holds no scores; there are {_some(numeric)}"
+                f"The column '{wrong[0]}' holds no scores; there are {_first_names(numeric)}"
             )
     else:
         known = {*numeric}
@@ -57,7 +57,7 @@ def choose_scores(
         raise DataError(f"{all_runs} diverged: there is nothing to show.")
     if not scores:
         _check_finished(table)
-        raise ConfigError(f"The table has no scores; its columns are {_some(list(table))}")
+        raise ConfigError(f"The table has no scores; its columns are {_first_names(list(table))}")
     return Results(
         table,
         scores,
@@ -112,7 +112,7 @@ def wholes_of(name: str) -> list[str]:
     return [".".join(words[:n]) + separator + protocol for n in range(1, len(words))]
 
 
-def _some(names: Sequence[str]) -> str:
+def _first_names(names: Sequence[str]) -> str:
     return f"{', '.join(names[:12])}{', ...' if len(names) > 12 else ''}."
 
 

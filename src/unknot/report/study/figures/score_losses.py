@@ -8,11 +8,10 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from unknot.analysis import Results
-from unknot.core.files import file_stem
 from unknot.core.text import shorten
 from unknot.report.study.blocks import Figure, Part
 from unknot.report.study.figures.correlations import CHANCE, DEEP
-from unknot.report.study.likelihoods import by_likelihood
+from unknot.report.study.likelihoods import likelihood_parts
 from unknot.report.study.style import DataFigure, is_leftmost, panels
 from unknot.report.style import (
     INK,
@@ -42,11 +41,9 @@ MOST_OBJECTIVES = 6
 
 def applies(part: Part) -> Iterator[Figure]:
     """For each likelihood, where two scores and two losses vary over four runs or more."""
-    parts = by_likelihood(part.results)
-    for likelihood, results in parts.items():
+    for likelihood, suffix, results in likelihood_parts(part.results):
         scores, losses = _names(results)
         if min(len(scores), len(losses)) > 1:
-            suffix = f"-{file_stem(likelihood or 'unknown')}" if len(parts) > 1 else ""
             summary = "Scores against ELBO, reconstruction and KL divergence"
             show = partial(draw, results, scores, likelihood=likelihood if suffix else "")
             yield Figure("agreement", f"score-losses{suffix}", show, summary)

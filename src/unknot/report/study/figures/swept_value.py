@@ -158,7 +158,7 @@ def draw(
             "the runs of one."
         )
     groups = [getattr(line, lines) for line in selected]
-    apart = [_apart(line, selected) for line in selected]
+    apart = [_difference_text(line, selected) for line in selected]
     looked, labels = _looks(groups, apart), _labels(groups, apart, selected)
     summaries = [[results.summary(c, names) for c in line.configurations] for line in selected]
     counts = {point[score].n for points in summaries for point in points for score in names}
@@ -204,7 +204,7 @@ def draw(
 def line_looks(lines: Sequence[Line]) -> dict[str, Look]:
     """A look for each line by its name, objectives in colours."""
     groups = [line.objective for line in lines]
-    apart = [_apart(line, lines) for line in lines]
+    apart = [_difference_text(line, lines) for line in lines]
     names = [", ".join(filter(None, pair)) for pair in zip(groups, apart, strict=True)]
     return dict(zip(names, _looks(groups, apart), strict=True))
 
@@ -226,7 +226,7 @@ def _looks(groups: Sequence[str], apart: Sequence[str]) -> list[Look]:
     ]
 
 
-def _apart(line: Line, lines: Sequence[Line]) -> str:
+def _difference_text(line: Line, lines: Sequence[Line]) -> str:
     """What tells a line from others of its objective."""
     parts = []
     for name, value in line.apart.items():

@@ -14,7 +14,7 @@ from unknot.core.text import setting_text
 from unknot.report.study.baselines import Baseline, describe_baselines, draw_baselines
 from unknot.report.study.blocks import Figure, Part
 from unknot.report.study.foreign_table import TERMS
-from unknot.report.study.likelihoods import by_likelihood
+from unknot.report.study.likelihoods import likelihood_parts
 from unknot.report.study.style import (
     FAR_APART,
     DataFigure,
@@ -35,14 +35,13 @@ LONG = 12
 
 def applies(part: Part) -> Iterator[Figure]:
     """For each score and likelihood with two configurations, beside the reconstruction."""
-    parts = by_likelihood(part.results)
+    parts = likelihood_parts(part.results)
     for i, score in enumerate(scores_with_cost(part.results)):
-        for likelihood, results in parts.items():
+        for likelihood, suffix, results in parts:
             if score in scores_with_cost(results):
                 show = partial(
                     draw, results, score, likelihood=likelihood, baselines=part.baselines
                 )
-                suffix = f"-{file_stem(likelihood or 'unknown')}" if len(parts) > 1 else ""
                 summary = "The other scores against reconstruction" if i else ""
                 yield Figure("trade-offs", f"trade-off-{file_stem(score)}{suffix}", show, summary)
 

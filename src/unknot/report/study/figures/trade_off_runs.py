@@ -10,11 +10,10 @@ from matplotlib.colors import to_hex
 from unknot.analysis import Results
 from unknot.analysis.configurations import Configuration, has_diverged
 from unknot.analysis.plain_table import numbers
-from unknot.core.files import file_stem
 from unknot.report.study.blocks import Figure, Part
 from unknot.report.study.boxes import run_rows
 from unknot.report.study.figures.trade_off import scores_with_cost
-from unknot.report.study.likelihoods import by_likelihood
+from unknot.report.study.likelihoods import likelihood_parts
 from unknot.report.study.style import (
     FAR_APART,
     MARKERS,
@@ -36,11 +35,9 @@ MANY = 400
 
 def applies(part: Part) -> Iterator[Figure]:
     """For each likelihood where some configuration has two runs with a score and reconstruction."""
-    parts = by_likelihood(part.results)
-    for likelihood, results in parts.items():
+    for likelihood, suffix, results in likelihood_parts(part.results):
         scores = scores_with_cost(results)
         if scores and max(c.size for c in results.configurations) > 1:
-            suffix = f"-{file_stem(likelihood or 'unknown')}" if len(parts) > 1 else ""
             summary = "Each run: a point for each seed"
             show = partial(draw, results, scores, likelihood=likelihood)
             yield Figure("trade-offs", f"trade-off-runs{suffix}", show, summary)
