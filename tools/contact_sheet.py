@@ -247,7 +247,7 @@ def main() -> None:
             if not folder.exists():
                 print(name, flush=True)
                 failures.append(run(name, command, out, data))
-    pictures = [p for name in DRAWN for p in (out / name).rglob("*.png")]
+    pictures = [p for name in ("kernels", *DRAWN) for p in (out / name).rglob("*.png")]
     for view in options.views.split(","):
         print(*sheets(pictures, out, view), sep="\n")
     print(f"{watch.checked} figures checked for their texts.")
