@@ -56,6 +56,8 @@ PUBLISHED = {
     # The grid for dSprites published with Roth et al. 2023: 12 kinds of correlation, four baselines
     # of 8 strengths, HFS of 8 x 6, of 9 alone and of 7 x 6 on beta-TCVAE, 10 seeds.
     "roth2023": 12 * (4 * 8 + 8 * 6 + 9 + 7 * 6) * 10,
+    "roth2023_mpi3d": 14 * (4 * 8 + 8 * 6 + 9 + 7 * 6) * 10,
+    "roth2023_shapes3d": 2 * 14 * (4 * 8 + 8 * 6 + 9 + 7 * 6) * 10,
 }
 FIRST = {
     "hartmann2021": "d5d271b231a1",
@@ -80,6 +82,8 @@ FIRST = {
     "ozcan2024": "f2329272395f",
     "quickstart": "3aca6c0cbd65",
     "schott2022": "a85fe99d0f07",
+    "roth2023_mpi3d": "46522d54ea35",
+    "roth2023_shapes3d": "9154748fb203",
     "roth2023": "d5d271b231a1",  # without a correlation, beta 1: a run of the 2019 study
 }
 BEFORE_FILES = {  # digest of the ids of all runs, when presets had generated datasets alone
@@ -95,7 +99,7 @@ BEFORE_FILES = {  # digest of the ids of all runs, when presets had generated da
 }
 STEPS = {  # of a run, where all have the same number
     **dict.fromkeys(["hartmann2021", "hartmann2021_contrasts"], 300_000),  # Locatello et al. 2019
-    "roth2023": 300_000,
+    **dict.fromkeys(["roth2023", "roth2023_mpi3d", "roth2023_shapes3d"], 300_000),
     "hsu2023": 200_000,
     "locatello2020": 300_000,
     "schott2022": 300_000,
@@ -149,6 +153,7 @@ DATASETS = {  # runs on each, where there are several
     "locatello2020": dict.fromkeys(
         ["dsprites", "scene3d", "cars3d", "smallnorb", "shapes3d", "mpi3d"], 54 * 5
     ),
+    "roth2023_shapes3d": dict.fromkeys(["scene3d", "shapes3d"], 14 * 131 * 10),
     "montero2021": {"dsprites": 54, "scene3d": 72, "shapes3d": 72, "mpi3d": 90},
     "schott2022": dict.fromkeys(["dsprites", "scene3d", "shapes3d", "mpi3d"], 32 * 3),
     "kumar2018": {"dsprites": 29 * 3, "celeba": 29 * 3, "chairs3d": 28 * 3},

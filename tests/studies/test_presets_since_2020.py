@@ -29,6 +29,26 @@ def test_correlations_of_roth_are_those_of_the_code():
     assert len({s.gamma for s in alone}) == 9 + 3
 
 
+@pytest.mark.parametrize("name", ["roth2023_shapes3d", "roth2023_mpi3d"])
+def test_correlations_of_roth_on_other_data(name):
+    """As on dSprites, and three pairs at once; no factor is in two pairs unless it confounds."""
+    configurations = preset(name).configurations
+    weights = [spec.sampler.settings.weights if spec.sampler else () for spec in configurations]
+    kinds = Counter(tuple((w.first, w.second, w.sigma) for w in some) for some in weights)
+    factors = {factor for kind in kinds for *pair, _ in kind for factor in pair}
+    assert len(factors) == {"roth2023_shapes3d": 6, "roth2023_mpi3d": 7}[name]
+    sizes = Counter(map(len, kinds))
+    assert sizes == {0: 1, 1: 3, 2: 6, 3: 2, len(factors) - 1: 2}
+    for kind in kinds:
+        named = Counter(factor for *pair, _ in kind for factor in pair)
+        most = len(factors) - 1 if len(kind) > 3 else 1
+        assert max(named.values(), default=1) == most
+        wide = {0.2} if len(kind) > 3 else {0.4, 0.1, 0.04} if len(kind) == 2 else {0.1}
+        assert {sigma for *_, sigma in kind} <= wide
+    data = Counter(spec.data.name for spec in configurations)
+    assert {*kinds.values()} == {131 * len(data)}
+
+
 def test_weights_of_hsu_are_those_of_means_over_pixels_and_latents():
     """As the presets of the objectives have them, which are of the same paper."""
     from unknot import objectives
