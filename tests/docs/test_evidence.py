@@ -232,7 +232,13 @@ def test_runs_come_from_archives_and_stay_when_other_pieces_come(results, tmp_pa
     first = evidence.collected("kumar2018", archives[:1])
     assert [row["machine"] for row in first] == ["NVIDIA H200"] * 4
     assert all(row["main"] and row["piece"] == "table1" for row in first)
-    (results / entry["runs"]).write_text(csv_text(first, [*first[0]]))
+    evidence.main("kumar2018", str(archives[0]))
+    page = (results / entry["page"]).read_text(encoding="utf-8")
+    assert "| table1 | 4 | 0 to 1 |" in page
+    assert "NVIDIA H200 | 2026-01-02" in page
+    assert (results / "kumar2018.png").read_bytes().startswith(b"\x89PNG")
+    assert "![Scores over seeds, by configuration](kumar2018.png)" in page
+    assert "kumar2018.md" in (results / "README.md").read_text(encoding="utf-8")
     both = evidence.collected("kumar2018", archives[1:])
     assert [row["piece"] for row in both] == ["table1"] * 4 + ["running"] * 4
     assert both[0]["id"] == first[0]["id"]

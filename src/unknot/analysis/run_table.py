@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, TypeVar
 
 import numpy as np
 from jaxtyping import Float
@@ -28,6 +28,9 @@ from unknot.core.text import shown
 from unknot.core.typed import typed
 
 DIFFERENT_LOSSES = "a loss of different objectives or weights is not the same function"
+
+Kind = TypeVar("Kind", bound="RunTable")
+"""The class of a table; tests check types method by method, which `typing.Self` does not allow."""
 
 
 class RunTable:
@@ -103,7 +106,7 @@ class RunTable:
         """The scores by which configurations are compared."""
         return [score for score in self.scores if score not in self.unranked]
 
-    def marked(self, **columns: Sequence[Any]) -> Self:
+    def marked(self: Kind, **columns: Sequence[Any]) -> Kind:
         """The same results with further columns."""
         return self._part({**self.table, **{name: list(v) for name, v in columns.items()}})
 
@@ -176,7 +179,7 @@ class RunTable:
         return setting_lines(self.configurations)
 
     @cached_property
-    def by_data(self) -> dict[str, Self]:
+    def by_data(self: Kind) -> dict[str, Kind]:
         """The results of each dataset, with the scores that some run on it has."""
         if "data" not in self.table:
             return {"": self._part(self.table)}
@@ -185,13 +188,13 @@ class RunTable:
         }
 
     @typed()
-    def only(self, name: str, values: Iterable[Any]) -> Self:
+    def only(self: Kind, name: str, values: Iterable[Any]) -> Kind:
         """The results of the runs with certain values of a setting."""
         choices = set(values)
         return self.where([value in choices for value in column(self.table, name)])
 
     @typed()
-    def where(self, rows: Iterable[Any]) -> Self:
+    def where(self: Kind, rows: Iterable[Any]) -> Kind:
         """The results of the runs that are marked."""
         try:
             marks = [bool(mark) for mark in rows]
@@ -204,12 +207,12 @@ class RunTable:
         return self._part(keep(self.table, marks))
 
     @typed()
-    def without(self, name: str) -> Self:
+    def without(self: Kind, name: str) -> Kind:
         """The results as if a setting had never been there."""
         table = {n: values for n, values in self.table.items() if n != name}
         return self._part(table, [n for n in self.settings if n != name])
 
-    def _part(self, table: Columns, settings: Sequence[str] | None = None) -> Self:
+    def _part(self: Kind, table: Columns, settings: Sequence[str] | None = None) -> Kind:
         part = type(self)(
             table, self._scores, settings=self.settings if settings is None else settings,
             others=self.others, lower=self.lower, losses=self.losses, silent=self.silent,
