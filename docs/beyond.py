@@ -122,9 +122,10 @@ class Group:
     runs: Columns
 
     @cached_property
-    def objective(self) -> str:
-        """Its objective."""
-        return str(self.runs["objective"][0])
+    def is_vae(self) -> bool:
+        """Whether it is the beta-VAE with beta 1."""
+        first = {name: values[0] for name, values in self.runs.items()}
+        return first["objective"] == "beta_vae" and first["objective.beta"] == 1
 
     def values(self, score: str) -> np.ndarray:
         """Of runs that have the score; a diverged run has none."""
@@ -191,7 +192,7 @@ def effects(found: Sequence[Group], scores: Mapping[str, str]) -> Iterator[str]:
     yield f"| {' | '.join(head)} |"
     yield "|---" * len(head) + "|"
     for group in found:
-        vae = next((g for g in found if (g.data, g.label) == (group.data, "`beta_vae` β 1")), None)
+        vae = next((g for g in found if g.data == group.data and g.is_vae), None)
         if vae is None or vae is group:
             continue
         cells = [effect(group.values(score), vae.values(score)) for score in scores]

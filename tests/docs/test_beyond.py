@@ -109,6 +109,10 @@ def test_tables_and_figure_have_every_configuration(question, studies, tmp_path,
     body = [line for line in lines if line.startswith("|")][2:]
     assert len({line.rpartition(" 5 |")[0] for line in body[1:]}) == len(whole.configurations) - 1
     assert "5 (1 diverged)" in body[0]
+    if question == "geometry":  # each but the VAE of its dataset
+        effects = made["geometry effects"].splitlines()[2:]
+        assert len(effects) == len(whole.configurations) - 2
+        assert all("**" not in line for line in effects), "all configurations are alike"
     monkeypatch.setattr(beyond, "PAGE", tmp_path / "page.md")
     monkeypatch.setattr(beyond, "made", lambda page: page)
     beyond.PAGE.write_text("")
