@@ -1,14 +1,14 @@
 #!/bin/sh
 # Train and score pieces of the evidence (docs/results/DOCUMENT/PIECE.toml) on a GPU machine that is there for minutes.
 #
-#   sh bench/bare.sh fetch                                    once, where there is a network
-#   sh bench/evidence.sh mushom2020/beta_vae [more pieces]    until it says that a piece is whole
-#   SECONDS_LEFT=540 sh bench/evidence.sh ...                 stops in time; what follows `--` goes to `unknot study run`
+#   sh bench/bare.sh fetch scikit-learn joblib threadpoolctl narwhals    once, where there is a network
+#   sh bench/evidence.sh mushom2020/beta_vae [more pieces]               until it says that a piece is whole
+#   SECONDS_LEFT=540 sh bench/evidence.sh ...                            stops in time; what follows `--` goes to `unknot study run`
 #
 # Pieces are trained one after the other in build/running. When the time is over, or all is done, $OUT (default
 # build/evidence) gets for each piece at work its archive without weights, DOCUMENT_PIECE.zip, its table of runs,
 # DOCUMENT_PIECE.csv, and what it said, DOCUMENT_PIECE.log. On another machine a piece goes on from the archive in
-# build/evidence: finished populations are kept, others start again. A piece whose archive is whole is not opened.
+# build/evidence: finished populations are kept, others start again. A piece that is whole takes seconds.
 set -eu
 cd "$(dirname "$0")/.."
 began=$(date +%s)
