@@ -264,7 +264,8 @@ def thin_ticks(figure: Figure) -> None:
                 continue
             low, high = sorted(axis.get_view_interval())
             places, ends, fits = [], -np.inf, True
-            for tick in axis.get_major_ticks():
+            ticks = axis.get_major_ticks()
+            for tick in reversed(ticks) if axis.get_inverted() else ticks:
                 place, label = float(tick.get_loc()), tick.label1
                 if not low <= place <= high or not label.get_visible() or not label.get_text():
                     continue

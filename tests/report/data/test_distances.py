@@ -20,7 +20,7 @@ from unknot.report.data.distances import (
 )
 from unknot.report.data.kernels import kernel_figure, kernels_figure
 from unknot.report.data.thresholds import pair_deltas, threshold_figure
-from unknot.report.style import png
+from unknot.report.style import arrange, png
 
 SOURCES = ["factors", "images", "codes", "posteriors", "reconstructions"]
 
@@ -150,6 +150,16 @@ def test_a_distribution_of_many_is_thinned_and_ends_at_one():
     assert len(x) == 50
     assert (x[0], x[-1], share[-1]) == (0, 1, 1)
     assert share == pytest.approx(np.sqrt(x), abs=1e-3)
+
+
+def test_places_of_a_kernel_are_told_on_both_sides():
+    """Also upwards, where the axis is upside down."""
+    figure = kernel_figure(torch.rand(63, 63), title="learnt")
+    arrange(figure)
+    image = figure.axes[0]
+    for axis, ends in ((image.xaxis, image.get_xlim()), (image.yaxis, image.get_ylim())):
+        low, high = sorted(ends)
+        assert len([t for t in axis.get_majorticklocs() if low < t < high]) >= 3
 
 
 def test_a_kernel_is_drawn_as_it_is():
