@@ -5,13 +5,8 @@ import pytest
 from analysis.tables import run, seeds
 
 from unknot.analysis import Results
-from unknot.analysis.claims import (
-    apart_by_chance,
-    claims,
-    informative_scores,
-    question,
-    verdict,
-)
+from unknot.analysis.claims import claims, question
+from unknot.analysis.verdicts import apart_by_chance, informative_scores, verdict
 
 LOW, HIGH = [0.20, 0.22, 0.21, 0.23, 0.19, 0.22], [0.80, 0.82, 0.81, 0.83, 0.79, 0.82]
 

@@ -6,8 +6,9 @@ import pytest
 from analysis.tables import run, seeds
 
 from unknot.analysis import Results
-from unknot.analysis.claims import claims, verdict, warnings
+from unknot.analysis.claims import claims, warnings
 from unknot.analysis.health import AT_CHANCE, describe_flaws, flaws, is_sound
+from unknot.analysis.verdicts import verdict
 
 GOOD, BAD = {"kl": 12.0, "contrast": 0.7}, {"kl": 0.001, "contrast": 0.0}
 BLANK = {"kl": 12.0, "contrast": 0.0}

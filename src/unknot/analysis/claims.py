@@ -1,51 +1,31 @@
 """Claims: what a page says of its runs in sentences, each by a rule for when to say nothing.
 
-A verdict calls a configuration best only where seeds tell it from all others. Where two have `FEW`
-seeds or more, that takes Welch's one-sided t-test, at a level divided by the number of others. Of
-fewer seeds it takes ranges that do not overlap, and no probability is mentioned. One seed decides
-nothing.
+Which configuration is best is in `unknot.analysis.verdicts`.
 """
 
-import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
-from jaxtyping import Float
 
-from unknot.analysis.configurations import Configuration
 from unknot.analysis.effects import BOTH, effects, pooled_settings, setting_values
-from unknot.analysis.health import describe_flaws, flaws, is_sound
-from unknot.analysis.intervals import FEW, mean_interval, welch_probability
+from unknot.analysis.health import describe_flaws, flaws
+from unknot.analysis.intervals import FEW
 from unknot.analysis.results import Results
+from unknot.analysis.verdicts import (
+    MOST_NAMED,
+    Verdict,
+    extreme_word,
+    informative_scores,
+    score_noun,
+    sound_configurations,
+    verdict,
+)
 from unknot.core.errors import DataError
 from unknot.core.text import decimals, joined, setting_label, setting_text
 
 FEW_RUNS = 10
 """Correlations of fewer runs are not worth a sentence."""
-MOST_NAMED = 3
-"""Configurations that a sentence names; of more it has the number."""
-LONGEST = 90
-"""Letters of the names in a sentence; of longer ones it has the number alone."""
-
-
-@dataclass(frozen=True, eq=False)
-class Verdict:
-    """The configuration with the best mean of a score, and those that may be as good."""
-
-    score: str
-    best: Configuration
-    second: Configuration
-    """The next best mean."""
-    rivals: tuple[Configuration, ...]
-    """Those that the seeds do not tell from it, the best mean first."""
-    text: str = ""
-
-    @property
-    def decided(self) -> bool:
-        """Whether the seeds tell the best from all others."""
-        return not self.rivals
 
 
 def question(results: Results) -> str:
@@ -62,9 +42,10 @@ def question(results: Results) -> str:
         return ""
     score = next((s for s in several if verdict(results, s)), several[0])
     data = {c.data for c in rivals[score]}
+    where = f" on {data.pop()}" if len(data) == 1 and data != {""} else ""
     return (
-        f"Which of {len(rivals[score]):,} configurations has the {_extreme(results, score)} "
-        f"{_noun(results, score)}{f' on {data.pop()}' if len(data) == 1 and data != {''} else ''}?"
+        f"Which of {len(rivals[score]):,} configurations has the {extreme_word(results, score)} "
+        f"{score_noun(results, score)}{where}?"
     )
 
 
@@ -86,138 +67,6 @@ def warnings(results: Results) -> list[str]:
         f"Nothing is best by {joined(scores)}: {reason}." for reason, scores in reasons.items()
     ]
     return [*describe_flaws(results.table, results.scores), *unranked]
-
-
-def informative_scores(results: Results) -> list[str]:
-    """The scores by which at least two configurations are sound; no other is claimed anything of.
-
-    Where all models have collapsed, draw nothing or are at chance, what their scores differ by is
-    noise: which is best, what a setting or the seed does, and how scores order runs.
-
-    Example:
-        >>> kl = {"vae": 9.0, "beta_vae": 9.0, "tvae": 0.001}
-        >>> rows = [{"objective": name, "mig": 0.2, "kl": nats} for name, nats in kl.items()]
-        >>> [informative_scores(Results(some, ["mig"])) for some in (rows, rows[1:])]
-        [['mig'], []]
-    """
-    return [score for score in results.ranked if len(_sound(results, score)) > 1]
-
-
-def _sound(results: Results, score: str) -> list[Configuration]:
-    """The configurations that have a score and are sound at it."""
-    return [c for c in results.configurations if c.has(score) and is_sound(c, score)]
-
-
-def verdict(results: Results, score: str) -> Verdict | None:
-    """Which configuration is best by a score, and whether the seeds show it.
-
-    Sound configurations are compared (`unknot.analysis.health`); None where there are not two.
-
-    Example:
-        >>> rows = [("vae", 0.2), ("vae", 0.3), ("ada_gvae", 0.9), ("ada_gvae", 0.8)]
-        >>> results = Results([{"objective": name, "mig": mig} for name, mig in rows])
-        >>> verdict(results, "mig").decided
-        True
-    """
-    sign = results.sign(score)
-    group = _sound(results, score)
-    if len(group) < 2:
-        return None
-    group.sort(key=lambda c: -sign * _mean(c, score))
-    best, *others = group
-    top, *rest = [sign * c.sample(score).values for c in group]
-    level = 1 - (1 - results.level) / len(others)
-    apart = [_is_higher(top, values, level) for values in rest]
-    rivals = tuple(c for c, lower in zip(others, apart, strict=True) if not lower)
-    bare = Verdict(score, best, others[0], rivals)
-    extreme, noun = _extreme(results, score), _noun(results, score)
-    return replace(bare, text=_sentence(results, bare, extreme, noun, len(others)))
-
-
-def _extreme(results: Results, score: str) -> str:
-    return "lowest" if results.sign(score) < 0 else "highest"
-
-
-def _noun(results: Results, score: str) -> str:
-    """A score in a sentence, told from an objective of the same name."""
-    return f"{score} score" if score in results.table["objective"] else score
-
-
-def _is_higher(
-    first: Float[np.ndarray, " n"], second: Float[np.ndarray, " m"], level: float
-) -> bool:
-    """Whether seeds show that the first mean is higher."""
-    fewest = min(len(first), len(second))
-    if fewest < FEW or np.ptp(first) == np.ptp(second) == 0:
-        return fewest > 1 and float(first.min()) > float(second.max())
-    return welch_probability(first, second) > level
-
-
-def _sentence(results: Results, verdict: Verdict, extreme: str, noun: str, others: int) -> str:
-    n = len(verdict.best.sample(verdict.score).values)
-    if n >= FEW:
-        return _of_interval(results, verdict, f"{extreme} mean {noun}", others)
-    most = f"{extreme} {noun}"
-    return _of_range(results, verdict, most, others) if n > 1 else _one_seed_text(verdict, most)
-
-
-def _one_seed_text(verdict: Verdict, most: str) -> str:
-    return (
-        f"{verdict.best.label} has the {most}, {decimals(_mean(verdict.best, verdict.score))}, "
-        "with one seed: another seed may give another order."
-    )
-
-
-def _of_range(results: Results, verdict: Verdict, most: str, others: int) -> str:
-    best, score = verdict.best, verdict.score
-    if verdict.decided:
-        sizes = [len(c.sample(score).values) for c in _sound(results, score)]
-        studies = f"{1 / apart_by_chance(sizes):,.0f} studies"
-        return (
-            f"{best.label} has the {most} in every seed: {_range(best, score)} in "
-            f"{len(best.sample(score).values)} seeds, too few for an interval; next is "
-            f"{verdict.second.label} with {_range(verdict.second, score)}. If the {len(sizes):,} "
-            f"configurations were alike, one would come out so in 1 of {studies}."
-        )
-    rivals = _names(verdict.rivals, lambda c: f"{c.label} ({_range(c, score)})", others)
-    return (
-        f"The seeds do not show which configuration has the {most}: {best.label} "
-        f"({_range(best, score)}) overlaps with {rivals}."
-    )
-
-
-def apart_by_chance(sizes: Sequence[int]) -> float:
-    """How likely one of several configurations that are alike is above all others in every seed.
-
-    All orders of the seeds are equally likely then.
-
-    Args:
-        sizes: Seeds of each.
-
-    Example:
-        >>> [round(apart_by_chance([n, n]), 3) for n in (2, 3, 4)]
-        [0.333, 0.1, 0.029]
-    """
-    return sum(1 / math.comb(sum(sizes), size) for size in sizes)
-
-
-def _of_interval(results: Results, verdict: Verdict, most: str, others: int) -> str:
-    best, score, level = verdict.best, verdict.score, results.level
-    values = best.sample(score).values
-    low, high = mean_interval(values, level, results.bounds(score))
-    interval = (
-        "" if np.isnan(low) else f"{level:.0%} interval {decimals(low)} to {decimals(high)}, "
-    )
-    ending = (
-        "and the seeds separate it from all others."
-        if verdict.decided
-        else "but the seeds do not separate it from "
-        f"{_names(verdict.rivals, lambda c: c.label, others)}."
-    )
-    return (
-        f"{best.label} has the {most}: {decimals(_mean(best, score))} ({interval}"
-        f"{len(values)} seeds), {ending}"
-    )
 
 
 def _other_verdicts(verdicts: Sequence[Verdict]) -> list[str]:
@@ -244,7 +93,7 @@ def _no_verdict(results: Results) -> list[str]:
     scores: dict[str, list[str]] = {}
     for score in results.ranked:
         group = [c for c in results.configurations if c.has(score)]
-        sound = [c.label for c in _sound(results, score)]
+        sound = [c.label for c in sound_configurations(results, score)]
         if len(group) > 1 and len(sound) < 2:
             scores.setdefault(sound[0] if sound else "", []).append(score)
     ends = {True: "there is nothing to compare", False: "none is best"}
@@ -273,7 +122,7 @@ def _effects(results: Results) -> list[str]:
     parts = [
         f"{'adds' if effect.mean > 0 else 'takes'} {decimals(abs(effect.mean))} "
         f"({' to '.join(map(decimals, sorted((abs(effect.low), abs(effect.high)))))}) "
-        f"{'to' if effect.mean > 0 else 'from'} the {_noun(results, score)}"
+        f"{'to' if effect.mean > 0 else 'from'} the {score_noun(results, score)}"
         for effect in clear[:MOST_NAMED]
     ]
     named = [
@@ -338,27 +187,3 @@ def _agreement(results: Results) -> list[str]:
 def _metric(score: str) -> str:
     """The metric that a score is of."""
     return score.partition("@")[0].partition(".")[0]
-
-
-def _mean(configuration: Configuration, score: str) -> float:
-    return float(configuration.sample(score).values.mean())
-
-
-def _range(configuration: Configuration, score: str) -> str:
-    values = configuration.sample(score).values
-    low, high = decimals(float(values.min())), decimals(float(values.max()))
-    return f"{low} to {high}" if low != high else low
-
-
-def _names(
-    configurations: Sequence[Configuration], name: Callable[[Configuration], str], others: int
-) -> str:
-    """Some configurations in a sentence and how many more; of many, how many of the others."""
-    named = [name(c) for c in configurations[:MOST_NAMED]]
-    more = len(configurations) - len(named)
-    if more <= MOST_NAMED and sum(map(len, named)) <= LONGEST:
-        return joined([*named, f"{more} more"] if more else named)
-    if len(configurations) == 1:
-        return named[0]
-    n = len(configurations)
-    return f"all {n:,} others" if n == others else f"{n:,} of the {others:,} others"

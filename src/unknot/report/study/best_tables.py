@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 
 from unknot.analysis import Results, seeds_needed
-from unknot.analysis.claims import informative_scores, verdict
 from unknot.analysis.configurations import Configuration
 from unknot.analysis.intervals import FEW, LEVEL
 from unknot.analysis.ranking import Winner
 from unknot.analysis.seeds import PAIR_DRAWS, SEED_COUNTS
+from unknot.analysis.verdicts import informative_scores, verdict
 from unknot.core.text import decimals, setting_label, setting_text
 from unknot.report.study.blocks import (
     NOTHING,

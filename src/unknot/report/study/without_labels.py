@@ -14,9 +14,9 @@ import torch
 from jaxtyping import Float
 
 from unknot.analysis import Results
-from unknot.analysis.claims import verdict
 from unknot.analysis.configurations import Configuration, has_diverged
 from unknot.analysis.health import flaws
+from unknot.analysis.verdicts import verdict
 from unknot.core.errors import DataError, UnknotError
 from unknot.core.text import counted, duration, joined
 from unknot.metrics.udr import udr

@@ -5,11 +5,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from unknot.analysis import Results
-from unknot.analysis.claims import verdict
 from unknot.analysis.configurations import Configuration
 from unknot.analysis.health import is_sound
 from unknot.analysis.intervals import FEW, LEVEL
 from unknot.analysis.statistics import Summary
+from unknot.analysis.verdicts import verdict
 from unknot.core.text import decimals
 from unknot.report.study.paper.latex import escape
 
@@ -35,7 +35,7 @@ class Cell:
 def score_tables(results: Results, name: str, subject: str) -> list[str]:
     """Means of all configurations, as tables that fit on a page each.
 
-    Bold is the configuration that `unknot.analysis.claims.verdict` calls best, where it calls one
+    Bold is the configuration that `unknot.analysis.verdicts.verdict` calls best, where it calls one
     so; a score by which nothing is ranked has none.
 
     Args:
