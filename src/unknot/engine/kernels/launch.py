@@ -1,8 +1,8 @@
 """Launches of kernels, compiled beside each other ahead of the first one.
 
 PyTorch's compiler calls every operator with fake tensors, which have a shape and no numbers, long
-before a step is run. A launch on these is where a kernel's compilation begins: it goes on in
-threads while the step is compiled, and the first launch on numbers waits for all of them.
+before a step is run. A launch on these begins to compile the kernel in a thread, while the step is
+compiled too; the first launch on numbers waits for all threads.
 """
 
 import importlib
