@@ -60,6 +60,13 @@ def quick_settings(name: str, steps: int) -> dict[str, Any]:
             "c": {"kind": "linear", "start": 5.0, "end": 20.0, "steps": float(steps)},
             "gamma": 10.0,
         },
+        # The same, with the three shapes that the discrete latent may find in dSprites.
+        "joint_vae": {
+            "c_z": {"kind": "linear", "start": 5.0, "end": 20.0, "steps": float(steps)},
+            "c_c": {"kind": "linear", "start": 0.0, "end": 1.1, "steps": float(steps)},
+            "gamma": 10.0,
+            "categories": 3,
+        },
         # Squared errors of sparse images are small, and the mean image is a long rest on the way.
         "aae": {"likelihood": "bernoulli"},
         "wae_mmd": {"likelihood": "bernoulli"},
