@@ -15,7 +15,7 @@ HEAD = """\
 
 `unknot list datasets` lists all datasets with their settings. Some are generated and need no file,
 among them [`scene3d`](scene3d.md), a look-alike of 3D Shapes; `images` reads your own
-([README](../README.md#your-own-images)), `vectors` and `signals` your
+images ([your data](your_data.md)), `vectors` and `signals` your
 [tables and signals](tables.md), and the published ones below read the files of their authors.
 
 ```sh

@@ -38,8 +38,7 @@ files after showing their licence; then `unknot data show NAME` draws them.
 |---|---|
 """
 OWN = """
-Your own images, tables and signals: [your images](overview.md#your-own-images), \
-[tables and signals](tables.md).
+Your own images, tables and signals: [your data](your_data.md).
 
 ## Objectives
 
@@ -139,7 +138,7 @@ def cut(folder: Path, names: list[str]) -> dict[str, tuple[str, str, str]]:
     return {
         name: (
             f"objectives.md#{name}",
-            f"Traversals of the first five latents of {name} on dSprites",
+            f"Traversals of the first five latents of {name}",
             registry.summary("objectives", name),
         )
         for name in names

@@ -1,10 +1,11 @@
 """Make the sheet of the gallery, ``docs/pictures/gallery.png``: each objective trained, then drawn.
 
-    python tools/gallery_sheet.py train --out FOLDER [--device cuda] [--steps 5000] [--batch 64]
+    python tools/gallery_sheet.py train --out FOLDER [--device cuda] [--steps 5000] [--net conv64]
     python tools/gallery_sheet.py draw FOLDER
 
 ``train`` starts a process for each objective, several at a time, and needs neither a network nor a
-package that draws: it leaves decoded images and their conditions, one file of each. ``draw`` writes
+package that draws: it leaves decoded images and their conditions, one file of each. What is in the
+folder already is not trained again: other settings need another folder. ``draw`` writes
 the sheet, and ``gallery.json`` beside it, from which the page of the gallery takes its text.
 """
 
@@ -14,7 +15,6 @@ import os
 import platform
 import subprocess
 import sys
-import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -25,6 +25,7 @@ import torch
 
 FIRST = ("tripod", "hessian_penalty", "iwae", "orojar", "ima")
 """Objectives whose steps take longest, to begin with."""
+CONDITIONS = ("data", "net", "steps", "batch", "lr")
 
 
 def train_one(name: str, options: argparse.Namespace) -> None:
@@ -73,20 +74,22 @@ def train(options: argparse.Namespace) -> None:
     names = options.names or registry.names("objectives")
     names = sorted(names, key=lambda name: name not in FIRST)
     options.out.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        with ThreadPoolExecutor(options.workers) as pool:
-            jobs = {n: pool.submit(_process, n, folder, options, began) for n in names}
-            failed = {n: why for n, job in jobs.items() if (why := job.result())}
-        there = [n for n in sorted(names) if (folder / f"{n}.npz").exists()]
-        drawn = {n: np.load(folder / f"{n}.npz") for n in there}
-        arrays = {f"{n}/{key}": drawn[n][key] for n in there for key in ("strips", "used")}
-        np.savez_compressed(options.out / "gallery.npz", **arrays)
-        seconds = {n: round(float(drawn[n]["seconds"]), 1) for n in there}
-        diverged = [n for n in there if str(drawn[n]["diverged"]) != "None"]
+    folder = options.out / "parts"
+    folder.mkdir(exist_ok=True)
+    _keep_conditions(options, folder / "settings.json")
+    with ThreadPoolExecutor(options.workers) as pool:
+        new = [n for n in names if not (folder / f"{n}.npz").exists()]
+        jobs = {n: pool.submit(_process, n, folder, options, began) for n in new}
+        failed = {n: why for n, job in jobs.items() if (why := job.result())}
+    there = [n for n in sorted(names) if (folder / f"{n}.npz").exists()]
+    drawn = {n: np.load(folder / f"{n}.npz") for n in there}
+    arrays = {f"{n}/{key}": drawn[n][key] for n in there for key in ("strips", "used")}
+    np.savez_compressed(options.out / "gallery.npz", **arrays)
+    seconds = {n: round(float(drawn[n]["seconds"]), 1) for n in there}
+    diverged = [n for n in there if str(drawn[n]["diverged"]) != "None"]
     facts = {
         "names": there,
-        **{key: getattr(options, key) for key in ("data", "net", "steps", "batch", "lr")},
+        **{key: getattr(options, key) for key in CONDITIONS},
         "seed": 0,
         "precision": "float32",
         "machine": machine(options),
@@ -102,6 +105,14 @@ def train(options: argparse.Namespace) -> None:
     raise SystemExit(bool(failed))
 
 
+def _keep_conditions(options: argparse.Namespace, file: Path) -> None:
+    """Write down how objectives are trained, or compare it with what is there."""
+    conditions = {key: getattr(options, key) for key in CONDITIONS}
+    if file.exists() and json.loads(file.read_text()) != conditions:
+        raise SystemExit(f"{options.out} was made with other settings; choose another folder.")
+    file.write_text(json.dumps(conditions))
+
+
 def machine(options: argparse.Namespace) -> str:
     """What they were trained on."""
     if options.device.startswith("cuda"):
@@ -113,7 +124,7 @@ def _process(name: str, folder: Path, options: argparse.Namespace, began: float)
     """Train one in a process of its own; returns what went wrong, or nothing."""
     threads = min(8, options.workers) if name in FIRST[:1] else 1
     words = [sys.executable, __file__, "one", name, "--out", str(folder), "--threads", str(threads)]
-    for key in ("data", "net", "steps", "batch", "lr", "device"):
+    for key in (*CONDITIONS, "device"):
         words += [f"--{key}", str(getattr(options, key))]
     left = options.seconds - (time.monotonic() - began)
     if left <= 0:
@@ -161,11 +172,11 @@ def main() -> None:
         words.add_argument("names", nargs="*" if verb == "train" else 1)
         words.add_argument("--out", type=Path, required=True)
         words.add_argument("--device", default="cpu")
-        words.add_argument("--data", default="dsprites")
-        words.add_argument("--net", default="conv64")
-        words.add_argument("--steps", type=int, default=2_000)
+        words.add_argument("--data", default="soft_squares")
+        words.add_argument("--net", default="mlp")
+        words.add_argument("--steps", type=int, default=1_500)
         words.add_argument("--batch", type=int, default=32)
-        words.add_argument("--lr", type=float, default=1e-3)
+        words.add_argument("--lr", type=float, default=2e-3)
         words.add_argument("--threads", type=int, default=1)
         words.add_argument("--workers", type=int, default=os.cpu_count())
         words.add_argument("--seconds", type=float, default=7_200, help="when to stop")

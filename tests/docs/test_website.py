@@ -1,8 +1,6 @@
-"""Pages of the site: the navigation leads to each, pictures have a text, and new pages run."""
+"""Pages of the site: the navigation leads to each, and pictures have a text."""
 
-import contextlib
 import html
-import io
 import re
 from pathlib import Path
 
@@ -102,20 +100,3 @@ def test_dead_links_and_foreign_files_are_noticed(tmp_path):
         "b.html fetches https://example.org/c.png",
         "b.html: c.html leads nowhere",
     ]
-
-
-@pytest.mark.parametrize("page", ["five_minutes"])
-def test_python_of_a_page_runs_and_prints_what_it_says(page, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
-    blocks = re.findall(
-        r"^```python\n(.*?)^```(?:\n\n```\n(.*?)^```)?", text, re.DOTALL | re.MULTILINE
-    )
-    assert blocks
-    names: dict[str, object] = {}
-    for code, expected in blocks:
-        printed = io.StringIO()
-        with contextlib.redirect_stdout(printed):
-            exec(code.replace("steps=5_000", "steps=5"), names)
-        if expected:
-            assert printed.getvalue() == expected
