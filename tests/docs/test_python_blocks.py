@@ -35,7 +35,7 @@ SMALLER = (
     (r"\bseeds=5", "seeds=2"),
     (r'"dsprites"', '"small.npz"'),
     (r"len\(ds\), 100", "len(ds), 1"),
-    (r'"xysquares"', '"small.npz"'),
+    (r'"xysquares"(?!, spacing)', '"small.npz"'),
 )
 """What makes blocks quick."""
 GRID = np.stack(np.meshgrid(*[np.arange(4)] * 3, indexing="ij"), -1).reshape(-1, 3)
