@@ -19,9 +19,14 @@ from explorer import NETS, measure
 from playwright.sync_api import sync_playwright
 
 import unknot
+from unknot.core.errors import UnknotError
 from unknot.core.text import number
+from unknot.report.explorer.model import explorer_model
+from unknot.report.explorer.page import explorer
 from unknot.sharing.folder import export
 
+FRAMED = ("style64", "residual64")
+"""Nets whose layers are not plain."""
 SETTINGS = {"batch": 32, "lr": 1e-3, "progress": False, "device": "cpu"}
 
 
@@ -59,6 +64,13 @@ def main() -> None:
             errors = " | ".join(number(written.errors[form], 1) for form in ("PyTorch", "ONNX"))
             size = sum(file.stat().st_size for file in written.path.rglob("*") if file.is_file())
             print(f"| {name} | {pixels} | {errors} | {size / 1e6:.1f} |", flush=True)
+        for net in FRAMED:  # a step is enough to see what becomes of them
+            run = unknot.train("dsprites", "vae", net, steps=1, **SETTINGS)
+            form = explorer([explorer_model(run)]).form
+            try:
+                export(run, Path(folder) / net, onnx=True)
+            except UnknotError:
+                print(f"| `{net}` | {form} | refused | refused | – |", flush=True)
         browser.close()
 
 

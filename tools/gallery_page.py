@@ -13,7 +13,7 @@ from PIL import Image
 
 ROOT = Path(__file__).parents[1]
 PICTURES = ROOT / "docs" / "pictures"
-SHRUNK = 2
+SHRUNK = 1
 """How much smaller the sheet of the repository is than the one that was drawn."""
 WIDTH = 1_100
 """Pixels across of a picture of a dataset."""
@@ -44,9 +44,9 @@ Your own images, tables and signals: [your data](your_data.md).
 
 Each picture: rows are the five latents with the highest KL divergence, columns move the latent.
 Training: {data}, the net `{net}`, {steps:,} steps of {batch} images, Adam at a rate of {lr:g},
-seed {seed}, {precision}, on {machine} ({date}). This is early in training and no ranking; settings
-are those of the papers, shortened where needed. `unknot gallery` trains and draws them with their
-curves and scores.
+seed {seed}, {precision}, on {machine} ({date}). This is early in training and no ranking: some have
+not begun to draw squares. Settings are those of the papers, shortened where needed.
+`unknot gallery` trains and draws them with their curves and scores.
 
 """
 
@@ -134,7 +134,7 @@ def cut(folder: Path, names: list[str]) -> dict[str, tuple[str, str, str]]:
         left = margin + number % ACROSS * (width + apart)
         upper = margin + number // ACROSS * (height + top + apart) + top
         card = sheet.crop((left, upper, left + width, upper + height))
-        card.quantize(64).save(folder / f"{name}.png")
+        card.quantize(256, Image.Quantize.MAXCOVERAGE).save(folder / f"{name}.png")
     return {
         name: (
             f"objectives.md#{name}",

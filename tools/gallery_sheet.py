@@ -36,12 +36,10 @@ def train_one(name: str, options: argparse.Namespace) -> None:
     torch.set_num_threads(options.threads)
     settings = {"steps": options.steps, "batch": options.batch, "lr": options.lr, "seed": 0}
     spec = specs([name], data=options.data, net=options.net, **settings)[name]
-    began = time.monotonic()
     run = verbs.train(spec, device=options.device)
     strips, used = decoded_strips(run)
     file = options.out / f"{name}.npz"
-    seconds, diverged = time.monotonic() - began, run.diverged.get(0)
-    np.savez_compressed(file, strips=strips, used=used, seconds=seconds, diverged=str(diverged))
+    np.savez_compressed(file, strips=strips, used=used, diverged=str(run.diverged.get(0)))
 
 
 def decoded_strips(run: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -85,7 +83,6 @@ def train(options: argparse.Namespace) -> None:
     drawn = {n: np.load(folder / f"{n}.npz") for n in there}
     arrays = {f"{n}/{key}": drawn[n][key] for n in there for key in ("strips", "used")}
     np.savez_compressed(options.out / "gallery.npz", **arrays)
-    seconds = {n: round(float(drawn[n]["seconds"]), 1) for n in there}
     diverged = [n for n in there if str(drawn[n]["diverged"]) != "None"]
     facts = {
         "names": there,
@@ -95,7 +92,6 @@ def train(options: argparse.Namespace) -> None:
         "machine": machine(options),
         "torch": torch.__version__,
         "date": time.strftime("%Y-%m-%d"),
-        "seconds": seconds,
         "diverged": diverged,
     }
     (options.out / "gallery.json").write_text(json.dumps(facts, indent=1) + "\n")
@@ -158,7 +154,7 @@ def draw(folder: Path) -> None:
     }
     sheet = Image.fromarray(contact_sheet(strips, latents))
     size = (sheet.width // SHRUNK, sheet.height // SHRUNK)
-    small = sheet.resize(size, Image.Resampling.LANCZOS).quantize(64)
+    small = sheet.resize(size, Image.Resampling.LANCZOS).quantize(256, Image.Quantize.MAXCOVERAGE)
     small.save(PICTURES / "gallery.png", optimize=True)
     (PICTURES / "gallery.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
 

@@ -4,7 +4,9 @@ import json
 
 import numpy as np
 
+from unknot.core import registry
 from unknot.runs import evaluate
+from unknot.studies.gallery import specs
 
 WORDS = (
     *("--data", "xysquares", "--net", "linear"),
@@ -73,3 +75,9 @@ def test_images_without_labels_have_a_page_without_scores(unknot, tmp_path, monk
     code, _, err = unknot("gallery", "vae", *words)
     assert code == 0, err
     assert 'id="vae"' in (tmp_path / "gallery" / "index.html").read_text()
+
+
+def test_every_objective_has_settings_for_so_few_steps():
+    """Also those whose schedules end after the gallery does, which would be refused."""
+    trained = specs(None, data="dsprites", net="conv64", steps=50, batch=4, lr=1e-3, seed=0)
+    assert [*trained] == registry.names("objectives")

@@ -48,8 +48,8 @@ def test_cards_are_cut_where_the_sheet_has_them(tmp_path, monkeypatch):
     strips = {name: np.full((5, 9, 64, 64, 3), shade, np.uint8) for name, shade in shades.items()}
     latents = Latents(*np.ones((3, 5)), explained=np.zeros((5, 1)))
     sheet = Image.fromarray(contact_sheet(strips, dict.fromkeys(names, latents)))
-    half = sheet.resize((sheet.width // 2, sheet.height // 2))
-    half.save(tmp_path / "gallery.png")
+    size = (sheet.width // gallery_page.SHRUNK, sheet.height // gallery_page.SHRUNK)
+    sheet.resize(size).save(tmp_path / "gallery.png")
     monkeypatch.setattr(gallery_page, "PICTURES", tmp_path)
     monkeypatch.setattr(registry, "summary", lambda kind, name: "")
     gallery_page.cut(tmp_path, names)

@@ -5,9 +5,12 @@ block that is followed by a block without a language prints just that.
 """
 
 import contextlib
+import importlib
 import io
+import linecache
 import re
 import sys
+import types
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +21,7 @@ from PIL import Image
 from torch import nn
 
 import unknot
-from unknot import nets, objectives
+from unknot import Posterior, nets, objectives
 
 ROOT = Path(__file__).parents[2]
 PAGES = {
@@ -30,11 +33,13 @@ NEED = {"run.push(": "a hub", "slurm_pool.slurm(": "clusters"}
 """Calls of blocks that only run beside something that is not here; their own tests run them."""
 SMALLER = (
     (r"\bsteps=[\d_]+", "steps=3"),
+    (r"latents=8, settings", "latents=8, steps=3, settings"),
     (r"train_more\(10_000\)", "train_more(2)"),
-    (r"step=50_000", 'step="best"'),
+    (r"step=50_000", "step=2"),
     (r"\bseeds=5", "seeds=2"),
     (r'"dsprites"', '"small.npz"'),
     (r"len\(ds\), 100", "len(ds), 1"),
+    (r"\[1, 4, 16\]", "[1, 4]"),
     (r'"xysquares"(?!, spacing)', '"small.npz"'),
 )
 """What makes blocks quick."""
@@ -65,13 +70,17 @@ def folder(tmp_path, monkeypatch):
     )
     table = pd.DataFrame(np.random.default_rng(0).normal(size=(64, 5)), columns=[*"abcde"])
     table.assign(batch=GRID[:, 0], dose=GRID[:, 1]).to_parquet("cells.parquet")
-    train = unknot.train
+    train, study = unknot.train, unknot.study
 
     def briefly(data="small.npz", *words, **settings):
         few = {"steps": 3, "batch": 8, "device": "cpu", "progress": False}
         return train(data, *words, **{"steps": 3} | settings | few)
 
     monkeypatch.setattr(unknot, "train", briefly)
+    monkeypatch.setattr(
+        unknot, "study", lambda *words, **settings: study(*words, **{"steps": 3} | settings)
+    )
+    monkeypatch.setattr(unknot.Study, "report", lambda study: study.table())  # a minute of drawing
     return tmp_path
 
 
@@ -104,8 +113,7 @@ def given(page):
         "decoder": decoder(),
         "Encoder": encoder,
         "Decoder": decoder,
-        "encode": nn.Sequential(nn.Flatten(), nn.Linear(64 * 64, 6)),
-        "decode": nn.Sequential(nn.Linear(3, 64 * 64), nn.Unflatten(1, (1, 64, 64))),
+        "decode": decoder(),
         "X": rng.normal(size=(40, 5)),
         "loader": images.split(16),
         "my_vgg": nn.Sequential(*[nn.Conv2d(1, 1, 3, padding=1) for _ in range(10)]),
@@ -120,7 +128,8 @@ def prepare(page):
     if page == "docs/run_folder.md":
         unknot.train("faces", vae(), nets.MLP(latents=4), out="runs/faces")
     if page in ("docs/training.md", "docs/losses.md", "docs/explorer.md", "docs/sharing.md"):
-        run = unknot.train("small.npz", vae(), nets.MLP(latents=4), out="runs/first", keep="best")
+        words = {"split": {"kind": "rows", "test": 0.3}, "score_at": [2]}
+        run = unknot.train("small.npz", vae(), nets.MLP(latents=4), out="runs/first", **words)
         names |= {"run": run, "another_run": run}
     if page in ("docs/sharing.md", "docs/reports.md"):
         words = {"objective": "vae", "net": nets.MLP(latents=4), "steps": 3, "batch": 8}
@@ -137,24 +146,35 @@ def prepare(page):
         from unknot.core.objective import Net
 
         seeds = pd.DataFrame({"mig": [0.1, 0.2, 0.3, 0.25], "dci": [0.2, 0.3, 0.5, 0.4]})
-        seeds["objective"], seeds["seed"] = ["vae", "vae", "ae", "ae"], [0, 1, 0, 1]
-        names |= {"Net": Net, "table": seeds}
+        seeds = pd.concat([seeds, seeds + 0.1], ignore_index=True)
+        seeds["objective"], seeds["dataset"] = "beta_vae", "dsprites"
+        seeds["swept_value"], seeds["seed"] = [1.0] * 4 + [4.0] * 4, [0, 1, 2, 3] * 2
+        to_means = encoder()
+        names |= {"Net": Net, "encode": lambda x: Posterior(*to_means(x).chunk(2, -1))}
+        names |= {"table": seeds, "mig_of_a": [0.1, 0.2, 0.15], "mig_of_b": [0.3, 0.35, 0.4]}
     return names
 
 
 @pytest.mark.parametrize("page", [page for page, text in PAGES.items() if BLOCK.search(text)])
 @pytest.mark.filterwarnings("ignore")
 def test_python_of_a_page_runs_and_prints_what_it_says(page, folder, monkeypatch):
-    names = prepare(page)
+    module = types.ModuleType("blocks")  # with a file, so that classes in it have a source
+    module.__file__ = str(folder / "blocks.py")
+    monkeypatch.setitem(sys.modules, "blocks", module)
+    names = module.__dict__
+    names.update(prepare(page))
     monkeypatch.syspath_prepend(str(folder / "model"))
     for code, expected in BLOCK.findall(PAGES[page]):
         if any(call in code for call in NEED):
             continue
         for pattern, small in SMALLER:
             code = re.sub(pattern, small, code)
+        importlib.invalidate_caches()  # a block may have written a module
+        Path(module.__file__).write_text(code, encoding="utf-8")
+        linecache.checkcache(module.__file__)
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
-            exec(compile(code, page, "exec"), names)
+            exec(compile(code, module.__file__, "exec"), names)
         if expected:
             assert printed.getvalue() == expected
     sys.modules.pop("model", None)
