@@ -1,8 +1,11 @@
 """Ellipses of posteriors in two latents: their places and widths, and what is left out."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from matplotlib.patches import Circle, Ellipse
+from report.text_boxes import text_faults
 
 from unknot.core.errors import DataError
 from unknot.report.study.latents import ELLIPSES, Posteriors, posterior_ellipses
@@ -85,3 +88,11 @@ def test_one_scale_both_ways_holds_the_prior_and_all_ellipses(shift):
 def test_one_latent_is_left_out():
     with pytest.raises(DataError, match="two latents; this model has 1"):
         posterior_ellipses(posteriors(1), title="a model")
+
+
+@pytest.mark.parametrize("stretch", [(1, 4, 1), (4, 1, 1), (3, 3, 1)])
+def test_labels_and_notes_stand_apart_under_long_titles(stretch):
+    found = posteriors(3)
+    found = replace(found, mean=found.mean * stretch)
+    for title in ("a model", "Posteriors in two latents, " + "a setting that is long, " * 4):
+        assert text_faults(posterior_ellipses(found, title=title).figure) == []

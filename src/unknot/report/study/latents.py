@@ -38,6 +38,8 @@ FAINT = 0.015
 """Of what fills an ellipse: dots can be seen even where all lie on one another."""
 SIDE = 4.6
 """Inches of the figure's width."""
+PAD = 0.1
+"""Inches between the panel with its labels and what stands above and below."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,6 +177,9 @@ def posterior_ellipses(posteriors: Posteriors, *, title: str) -> DataFigure:
     ]
     axes.set_xlabel(names[0], color=INK, loc="center")
     axes.set_ylabel(names[1], color=INK)
+    # A panel that stays square is moved after labels have their room.
+    if (layout := figure.get_layout_engine()) is not None:
+        layout.set(h_pad=PAD)
     notes = (
         f"Dots: posterior means of {len(mean):,} images. Ellipses: one standard",
         f"deviation, for {len(marked)} images. Dotted circle: prior.",
@@ -217,7 +222,7 @@ def _frame(
     middle = (low + high) / 2
     axes.set_xlim(middle[0] - half, middle[0] + half)
     axes.set_ylim(middle[1] - half, middle[1] + half)
-    axes.set_aspect("equal")
+    axes.set_aspect("equal", anchor="N")
 
 
 def _ellipse_rows(
