@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float, Int
 from matplotlib.axes import Axes
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.patches import Circle, Ellipse
 
 from unknot.core import noise
@@ -178,7 +179,7 @@ def posterior_ellipses(posteriors: Posteriors, *, title: str) -> DataFigure:
     axes.set_xlabel(names[0], color=INK, loc="center")
     axes.set_ylabel(names[1], color=INK)
     # A panel that stays square is moved after labels have their room.
-    if (layout := figure.get_layout_engine()) is not None:
+    if isinstance(layout := figure.get_layout_engine(), ConstrainedLayoutEngine):
         layout.set(h_pad=PAD)
     notes = (
         f"Dots: posterior means of {len(mean):,} images. Ellipses: one standard",
