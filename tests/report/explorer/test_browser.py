@@ -194,3 +194,18 @@ def test_a_finger_moves_a_slider(run, open_page):
     box = page.locator(".slider input").nth(1).bounding_box()
     page.touchscreen.tap(box["x"] + box["width"] * 0.9, box["y"] + box["height"] / 2)
     page.wait_for_function("() => position(1) > 1")
+
+
+def test_a_finger_on_the_map_drags_the_point_and_not_the_page(run, open_page):
+    page = open_page(run, width=390, touch=True)
+    map_ = page.locator(".map")
+    map_.scroll_into_view_if_needed()
+    box, scrolled = map_.bounding_box(), page.evaluate("scrollY")
+    fingers = page.context.new_cdp_session(page)
+    for kind, share in (("touchStart", 0.5), *(("touchMove", 0.5 + n / 14) for n in range(1, 7))):
+        point = {"x": box["x"] + share * box["width"], "y": box["y"] + (1 - share) * box["height"]}
+        fingers.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [point]})
+    fingers.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    page.wait_for_function(SETTLED)
+    assert page.evaluate("() => state.axes.map(position)") == pytest.approx([2, 2], abs=0.05)
+    assert page.evaluate("scrollY") == scrolled
