@@ -21,7 +21,7 @@ from unknot.studies.plan import Plan, plan
 RESULTS = Path(__file__).parent / "results"
 ORDER = ("mushom2020", "kumar2018", "ozcan2024", "study2019", "michlo2022")
 """Of documents, as they are to be run."""
-LEASE = 23.0
+PART = 23.0
 """Minutes of a machine held for half an hour; a start, a stop and archives take the rest."""
 
 
@@ -46,15 +46,15 @@ def minutes(found: Budget) -> float:
 
 def totals(found: dict[str, dict[str, tuple[Plan, Budget]]]) -> Iterator[str]:
     """A row for each page."""
-    yield "| page | pieces | runs | hours of one H200 | leases of half an hour |"
+    yield "| page | pieces | runs | hours of one H200 | parts of half an hour |"
     yield "|---|---|---|---|---|"
     for document, pieces in found.items():
         runs = sum(len(plans.runs) for plans, _ in pieces.values())
         all_minutes = [minutes(one) for _, one in pieces.values()]
-        leases = sum(max(1, -(-one // LEASE)) for one in all_minutes)
+        parts = sum(max(1, -(-one // PART)) for one in all_minutes)
         yield (
             f"| [{document}]({document}.md) | {len(pieces)} | {runs} | {sum(all_minutes) / 60:.1f} "
-            f"| {leases:.0f} |"
+            f"| {parts:.0f} |"
         )
 
 
