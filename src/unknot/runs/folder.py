@@ -196,8 +196,11 @@ class RunFolder:
         """What was asked, as the file says it."""
         if not self.spec_file.is_file():
             hint = unpack_hint(self.path)
-            if (self.path / "study.db").is_file():
-                hint = f" It holds a study; take a run out: `unknot study extract {self.path} RUN`."
+            for study, what in ((self.path, "holds"), (self.path.parent.parent, "is part of")):
+                if (study / "study.db").is_file():
+                    command = f"unknot study extract {study} RUN"
+                    hint = f" It {what} a study; take a run out: `{command}`."
+                    break
             raise StoreError(
                 f"{self.path} holds no run: there is no {self.spec_file.name} in it.{hint}"
             )

@@ -142,7 +142,8 @@ def facts(run: Run) -> dict[str, Any]:
     return {
         **facts,
         "recorded": bool(record),
-        "time": None if seconds is None else duration(seconds),
+        # One of a population that trained together has no time of its own.
+        "time": duration(seconds) if seconds else None,
         "place": "a CPU" if device == "cpu" else f"a GPU ({device})",
     }
 
