@@ -33,7 +33,7 @@ COMMANDS = [
     bad("report {d}/longer_row.csv", "longer than its first line", ""),
     bad("report {d}/words.csv", "no scores", ""),
     bad("report {d}/no_scores.csv", "no scores", ""),
-    bad("report {d}/all_diverged.csv", "no scores", ""),
+    bad("report {d}/all_diverged.csv", "The only run diverged", ""),
     bad("report {d}/unnamed.csv", "without a name", "silent"),
     bad("report {d}/part_seed.csv", "whole number", "silent"),
     bad("report {d}/list_seed.csv", "whole number", "traceback"),

@@ -125,7 +125,7 @@ def test_scores_of_a_part_are_named_on_the_page(unknot, train, tmp_path):
     assert len({scores[name] for name in names}) == 3
     groups = grouped_scores({name: [value] for name, value in scores.items()})
     assert [group["name"] for group in groups] == names
-    assert all(group["parts"][0].startswith("mse ") for group in groups)
+    assert all(group["parts"][0]["name"] == "mse" for group in groups)
 
 
 def test_score_reads_plain_arrays(unknot, tmp_path):

@@ -36,7 +36,8 @@ class GroupVAE(MultiView, Labelled):
     product, as the Ada-ML-VAE. The code of an image is the encoder's own.
 
     Paper: Hosoya 2019, "Group-based learning of disentangled representations with generalizability
-    for novel contents"; the product is Bouchacourt, Tomioka and Nowozin 2018.
+    for novel contents"; the product is Bouchacourt, Tomioka and Nowozin 2018, "Multi-level
+    variational autoencoder: learning disentangled representations from grouped observations".
     Equation: The averages of the Ada-GVAE and the Ada-ML-VAE, with the set of Locatello et al. 2020
     for models that know which factors changed.
     Differs: Second hand. A latent for each factor, all others averaged: so the public code of 2020
