@@ -102,7 +102,7 @@ def numbers_of(case: Case, kernel: str) -> float:
 
 def compile_some(case: Case, kernel: str, precision: str, some: list[Config]) -> int:
     """In a worker: run each way once, which leaves it in Triton's cache on disk."""
-    from unknot.engine.kernels import ops
+    from unknot.engine.kernels import run
 
     dtype = use(precision)
 
@@ -112,7 +112,7 @@ def compile_some(case: Case, kernel: str, precision: str, some: list[Config]) ->
     arguments, good = inputs_of(case, kernel, empty), 0
     for how in some:
         with contextlib.suppress(Exception):
-            getattr(ops, f"run_{kernel}")(*arguments, how=how)
+            getattr(run, f"run_{kernel}")(*arguments, how=how)
             torch.cuda.synchronize()
             good += 1
     return good
@@ -135,7 +135,7 @@ def wanted(only: str) -> list[tuple[Case, str]]:
 def tune(clock: Clock, only: str, precision: str, flush) -> dict[str, object]:
     from triton.testing import do_bench
 
-    from unknot.engine.kernels import ops
+    from unknot.engine.kernels import run
 
     dtype = use(precision)
     item = dtype.itemsize
@@ -163,7 +163,7 @@ def tune(clock: Clock, only: str, precision: str, flush) -> dict[str, object]:
             for job in jobs[case.name, kernel]:
                 with contextlib.suppress(Exception):
                     job.result(timeout=max(1.0, clock.end - time.perf_counter()))
-            call, arguments = getattr(ops, f"run_{kernel}"), inputs_of(case, kernel, make)
+            call, arguments = getattr(run, f"run_{kernel}"), inputs_of(case, kernel, make)
 
             def timed(how: Config, call=call, arguments=arguments) -> float:
                 try:

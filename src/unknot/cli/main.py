@@ -44,7 +44,7 @@ from unknot.core.errors import UnknotError
 from unknot.core.files import NO_ROOM, os_reason
 from unknot.core.text import plain, shown
 
-app = typer.Typer(
+app = usage.Verbs(
     name="unknot",
     help="Train, evaluate and compare disentangled representations.",
     epilog="New here? Run: unknot demo",
@@ -83,7 +83,7 @@ for panel, verbs in PANELS.items():
         if isinstance(verb, typer.Typer):
             app.add_typer(verb, name=name, rich_help_panel=panel)
         else:
-            app.command(name, cls=usage.Verb, rich_help_panel=panel)(verb)
+            app.command(name, rich_help_panel=panel)(verb)
 
 
 def _print_version(flag: bool) -> None:

@@ -4,6 +4,7 @@ import collections
 import sys
 from typing import Any
 
+import typer
 from typer.core import TyperCommand
 
 from unknot.core.text import plain, shown
@@ -21,6 +22,14 @@ class Verb(TyperCommand):
                 if times > 1 and not (flag or parameter.multiple):
                     ctx.fail(f"{parameter.opts[0]} is given twice; leave one of them out.")
         return super().parse_args(ctx, args)
+
+
+class Verbs(typer.Typer):
+    """A command whose own commands are verbs."""
+
+    def command(self, name: str | None = None, **options: Any) -> Any:
+        """Add a command."""
+        return super().command(name, **{"cls": Verb, **options})
 
 
 def is_refusal(error: Exception) -> bool:

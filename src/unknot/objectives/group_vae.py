@@ -4,24 +4,24 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeAlias
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from unknot.core.choices import check_choices
-from unknot.core.errors import ConfigError
 from unknot.core.hyper import Hyper, at_least
-from unknot.core.objective import Labelled, MultiView, Net, Step, Terms
+from unknot.core.objective import MultiView, Net, Step, Terms
 from unknot.losses import Likelihood
 from unknot.objectives.ada_gvae import average_posteriors
 from unknot.objectives.ada_mlvae import product
 from unknot.objectives.parts.families import Family
+from unknot.objectives.parts.labels import LatentPerFactor
 from unknot.objectives.parts.sharing import averaged_terms
 
 Average: TypeAlias = Literal["mean", "product"]
 
 
 @dataclass(frozen=True)
-class GroupVAE(MultiView, Labelled):
+class GroupVAE(MultiView, LatentPerFactor):
     r"""GVAE: beta-VAE on image pairs that is told which factors they share, a latent for each.
 
     $$\mathcal L = \tfrac12 \textstyle\sum_{x \in \{x_a, x_b\}} \mathcal L_{\beta\text{-VAE}}(x;
@@ -61,15 +61,6 @@ class GroupVAE(MultiView, Labelled):
     def __post_init__(self) -> None:
         at_least(self, 0, "beta")
         check_choices(self, "average")
-
-    def label_state(self, z: int, factors: int, seed: Int[Tensor, "*p"]) -> dict[str, Tensor]:
-        """None; it needs a latent for each factor."""
-        if factors > z:
-            raise ConfigError(
-                f"GroupVAE gives each factor a latent: {factors} factors need as many latents or "
-                f"more; the net has {z}. Set net.latents."
-            )
-        return {}
 
     def terms(self, net: Net, step: Step) -> Terms:
         """Reconstruction and weighted divergence, of both views."""

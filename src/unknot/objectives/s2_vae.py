@@ -5,21 +5,21 @@ from typing import ClassVar, Literal, TypeAlias
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
 from unknot.core.choices import check_choices
-from unknot.core.errors import ConfigError
 from unknot.core.hyper import Hyper, at_least
-from unknot.core.objective import Labelled, MultiView, Net, Note, Step, Term, Terms
+from unknot.core.objective import MultiView, Net, Note, Step, Term, Terms
 from unknot.losses import Likelihood, kl_normal, reconstruction
 from unknot.objectives.parts.families import Family
+from unknot.objectives.parts.labels import LatentPerFactor
 
 Supervision: TypeAlias = Literal["cross_entropy", "squared", "covariance"]
 
 
 @dataclass(frozen=True)
-class S2VAE(MultiView, Labelled):
+class S2VAE(MultiView, LatentPerFactor):
     r"""S2-VAE: beta-VAE that is told the factors of a few images, one latent for each factor.
 
     $$\mathcal L = \mathcal L_{\beta\text{-VAE}}(x) + \gamma\, R(\mu(x'), v'), \qquad
@@ -62,15 +62,6 @@ class S2VAE(MultiView, Labelled):
     def __post_init__(self) -> None:
         at_least(self, 0, "beta", "gamma")
         check_choices(self, "supervision")
-
-    def label_state(self, z: int, factors: int, seed: Int[Tensor, "*p"]) -> dict[str, Tensor]:
-        """None; it needs a latent for each factor."""
-        if factors > z:
-            raise ConfigError(
-                f"S2VAE gives each factor a latent: {factors} factors need as many latents or "
-                f"more; the net has {z}. Set net.latents."
-            )
-        return {}
 
     def terms(self, net: Net, step: Step) -> Terms:
         """Those of the VAE for the first images, and how the second ones' means miss factors."""

@@ -16,7 +16,7 @@ from torch import Tensor
 from torch._subclasses import FakeTensor
 
 COMPILERS = 8
-"""Threads that compile at once; more gain nothing, as a third of the work is Python's."""
+"""Threads that compile at once; a third of the work is Python's, of which one thread does any."""
 pending: list[Future[Any]] = []
 """Compilations that nobody has waited for."""
 begun: set[tuple[object, ...]] = set()
